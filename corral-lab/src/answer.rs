@@ -3,7 +3,7 @@
 use corral_envs::data::Counts;
 
 use crate::standing::{How, LEVEL, Placed, Standing};
-use crate::summary::{FEWEST_SEEDS, Row, number, quoted};
+use crate::summary::{FEWEST_SEEDS, SummaryRow, number, quoted};
 
 /// So many names are listed in words.
 const NAMED: usize = 4;
@@ -147,7 +147,7 @@ pub fn method(standings: &[Standing]) -> Option<String> {
 }
 
 /// How much of a world was played: its rounds, or the rows of a table.
-pub fn extent<'a>(rounds: u64, mut rows: impl Iterator<Item = &'a Row>) -> String {
+pub fn extent<'a>(rounds: u64, mut rows: impl Iterator<Item = &'a SummaryRow>) -> String {
     let found = rows.find_map(|row| Some((row.chance.as_ref()?.rows, row.sample.as_ref()?.rounds)));
     match found {
         Some((rows, played)) if rows > 0 && played > rows => format!("{played} rounds over {rows} rows"),

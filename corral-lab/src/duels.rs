@@ -7,7 +7,7 @@
 use serde::Serialize;
 
 use crate::spec::{Spec, distinct};
-use crate::summary::Row;
+use crate::summary::SummaryRow;
 
 /// The 95% quantile of the normal distribution.
 const ONE_SIDED_95: f64 = 1.644_853_6;
@@ -37,7 +37,7 @@ pub fn loses(a: f64, b: f64, n: f64) -> bool {
 }
 
 /// Every learner against every other on the data sets of `spec`; empty where there are fewer than two.
-pub fn duels(spec: &Spec, rows: &[Row]) -> Vec<Duels> {
+pub fn duels(spec: &Spec, rows: &[SummaryRow]) -> Vec<Duels> {
     let sets: Vec<&str> =
         spec.environments.iter().filter(|e| e.name == "dataset").map(|e| e.label.as_str()).collect();
     let rounds = spec.rounds.iter().max();
@@ -47,7 +47,7 @@ pub fn duels(spec: &Spec, rows: &[Row]) -> Vec<Duels> {
         return Vec::new();
     }
     let on = |set: &str, label: &str| {
-        let here = |r: &&Row| r.environment == set && r.label == label && Some(&r.rounds) == rounds;
+        let here = |r: &&SummaryRow| r.environment == set && r.label == label && Some(&r.rounds) == rounds;
         rows.iter().find(here).filter(|r| r.loss.mean.is_finite())
     };
     let best = |set: &str| {
@@ -61,7 +61,7 @@ pub fn duels(spec: &Spec, rows: &[Row]) -> Vec<Duels> {
     for set in &sets {
         for (i, a) in labels.iter().enumerate() {
             let Some(mine) = on(set, a) else { continue };
-            let verdict = |other: &Row| {
+            let verdict = |other: &SummaryRow| {
                 let n = mine.played.min(other.played) as f64;
                 i64::from(loses(other.loss.mean, mine.loss.mean, n))
                     - i64::from(loses(mine.loss.mean, other.loss.mean, n))

@@ -1,6 +1,6 @@
 //! What a run says of its bases, as a prior for later runs (docs/experience.md).
 
-use crate::summary::Row;
+use crate::summary::SummaryRow;
 
 /// What a run says of a base.
 #[derive(Debug, Clone, PartialEq)]
@@ -32,9 +32,9 @@ pub struct Alone<'a> {
 }
 
 /// What the rows of a summary say of bases alone.
-pub fn alone(rows: &[Row]) -> Vec<Alone<'_>> {
+pub fn alone(rows: &[SummaryRow]) -> Vec<Alone<'_>> {
     let mut all = Vec::new();
-    for Row { environment, rounds, label, loss, .. } in rows.iter().filter(|row| row.alone) {
+    for SummaryRow { environment, rounds, label, loss, .. } in rows.iter().filter(|row| row.alone) {
         if loss.mean.is_finite() {
             all.push(Alone { environment: (environment, *rounds), base: label, loss: loss.mean });
         }

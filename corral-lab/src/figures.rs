@@ -8,7 +8,7 @@ use crate::findings::Findings;
 use crate::over_rows::wilson;
 use crate::ranks::Rank;
 use crate::run::{BandRecord, CellRecord, checkpoints};
-use crate::summary::Row;
+use crate::summary::SummaryRow;
 
 /// With more learners than these a chart has a panel for each.
 pub const CROWDED: usize = 6;
@@ -26,7 +26,7 @@ pub struct Setting<'a> {
     /// Its cells.
     pub cells: Vec<&'a CellRecord>,
     /// A row for each learner, and its regret over time.
-    pub rows: Vec<(&'a Row, Option<Curve>)>,
+    pub rows: Vec<(&'a SummaryRow, Option<Curve>)>,
 }
 
 impl<'a> Setting<'a> {
@@ -37,7 +37,7 @@ impl<'a> Setting<'a> {
             let here = |t: u64, label: &str| t == rounds && label == environment.label;
             let cells = found.cells.iter().filter(|c| here(c.rounds, &c.environment)).collect();
             let mut world = Self { environment: &environment.label, rounds, cells, rows: Vec::new() };
-            let with_curve = |r: &'a Row| (r, curves::regret(&world.of(&r.label).collect::<Vec<_>>()));
+            let with_curve = |r: &'a SummaryRow| (r, curves::regret(&world.of(&r.label).collect::<Vec<_>>()));
             let rows = found.rows.iter().filter(|r| here(r.rounds, &r.environment));
             world.rows = rows.map(with_curve).collect();
             if !world.rows.is_empty() {
@@ -64,7 +64,7 @@ impl<'a> Setting<'a> {
 }
 
 /// The style of a row's learner. A base alone has the colour that it has inside bands.
-pub fn style_of(row: &Row, palette: &mut Palette) -> Style {
+pub fn style_of(row: &SummaryRow, palette: &mut Palette) -> Style {
     if row.alone { base_style(&row.label, palette) } else { palette.style(&format!("learner {}", row.label)) }
 }
 
@@ -95,7 +95,7 @@ pub fn regret(world: &Setting<'_>, scale: &AxisScale, palette: &mut Palette) -> 
 pub fn final_regret(world: &Setting<'_>, palette: &mut Palette) -> Chart {
     let caption = "Mean over seeds at the end of each run, with its 95% interval; the least on top.";
     let axis = Axis::new("pseudo-regret", AxisScale::Linear);
-    let of = |row: &Row| {
+    let of = |row: &SummaryRow| {
         let (mean, half) = (row.regret.mean, row.regret.half_width(row.seeds));
         (mean, mean - half, mean + half)
     };
@@ -109,7 +109,7 @@ pub fn final_losses(world: &Setting<'_>, chance: &Chance, palette: &mut Palette)
         Counts::Errors => ("Errors at the end", "errors, in per cent", 100.0),
         _ => ("Loss at the end", "loss per row", 1.0),
     };
-    let of = |row: &Row| {
+    let of = |row: &SummaryRow| {
         let (low, high) = row.over_rows_95().unwrap_or((f64::NAN, f64::NAN));
         (unit * row.loss.mean, unit * low, unit * high)
     };
@@ -122,9 +122,9 @@ fn at_the_end(
     (title, caption): (&str, &str),
     x: Axis,
     palette: &mut Palette,
-    of: impl Fn(&Row) -> (f64, f64, f64),
+    of: impl Fn(&SummaryRow) -> (f64, f64, f64),
 ) -> Chart {
-    let mut rows: Vec<&Row> = world.rows.iter().map(|(row, _)| *row).collect();
+    let mut rows: Vec<&SummaryRow> = world.rows.iter().map(|(row, _)| *row).collect();
     rows.retain(|row| of(row).0.is_finite());
     rows.sort_by(|a, b| of(b).0.total_cmp(&of(a).0));
     let series = rows.iter().enumerate().map(|(i, row)| {
@@ -188,7 +188,7 @@ fn over_time(
     palette: &mut Palette,
     point: impl Fn(f64, f64, f64) -> (f64, f64, f64),
 ) -> Chart {
-    let lines: Vec<(&Row, Vec<Point>)> = world
+    let lines: Vec<(&SummaryRow, Vec<Point>)> = world
         .rows
         .iter()
         .filter_map(|(row, curve)| {
@@ -214,7 +214,7 @@ fn over_time(
         .map(|(row, points)| Series::line(&row.label, Style::Context, points.iter().map(mean).collect()))
         .collect();
     let left_out = lines.len().saturating_sub(PANELS);
-    let panel = |(row, points): (&Row, Vec<Point>)| {
+    let panel = |(row, points): (&SummaryRow, Vec<Point>)| {
         let series = vec![Series::line(&row.label, Style::Ink, points)];
         Panel { name: row.label.clone(), series }
     };

@@ -6,7 +6,7 @@ use crate::ranks::{Rank, ranks};
 use crate::run::{CellRecord, Timings};
 use crate::spec::Spec;
 use crate::standing::{AgainstBest, Placed, Standing};
-use crate::summary::{Gap, Row, gaps, rows};
+use crate::summary::{Gap, SummaryRow, gaps, rows};
 
 /// A spec, its cells, and what follows from them. What holds over several worlds is empty where the spec has too little to
 /// compare.
@@ -17,7 +17,7 @@ pub struct Findings {
     /// What came out.
     pub cells: Vec<CellRecord>,
     /// One for each learner in each world.
-    pub rows: Vec<Row>,
+    pub rows: Vec<SummaryRow>,
     /// The claims, held against the cells.
     pub held: Vec<Held>,
     /// Gaps to the best base of each world.
@@ -47,14 +47,14 @@ impl Findings {
     }
 
     /// The standing of a learner's world, and its own in it.
-    pub fn standing(&self, row: &Row) -> Option<(&Standing, &Placed)> {
+    pub fn standing(&self, row: &SummaryRow) -> Option<(&Standing, &Placed)> {
         let here = |s: &&Standing| s.rounds == row.rounds && s.environment == row.environment;
         let standing = self.standings.iter().find(here)?;
         Some((standing, standing.learners.iter().find(|l| l.label == row.label)?))
     }
 
     /// Where a learner stands in its world.
-    pub fn place(&self, row: &Row) -> Option<AgainstBest> {
+    pub fn place(&self, row: &SummaryRow) -> Option<AgainstBest> {
         let here = |s: &&Standing| s.rounds == row.rounds && s.environment == row.environment;
         self.standings.iter().find(here)?.place(&row.label)
     }

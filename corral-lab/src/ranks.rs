@@ -10,7 +10,7 @@ use serde::Serialize;
 
 use crate::run::CellRecord;
 use crate::spec::{LearnerSpec, Spec, distinct};
-use crate::summary::{FEWEST_SEEDS, Row, by_seed, percentile_95, resampled};
+use crate::summary::{FEWEST_SEEDS, SummaryRow, by_seed, percentile_95, resampled};
 
 const RESAMPLES: usize = 500;
 
@@ -67,7 +67,7 @@ pub fn unranked(spec: &Spec) -> Vec<&str> {
 
 /// The ranks of the masters at the longest horizon, best first, without those that are [`unranked`]; empty with fewer than three
 /// masters or worlds.
-pub fn ranks(spec: &Spec, cells: &[CellRecord], rows: &[Row]) -> Vec<Rank> {
+pub fn ranks(spec: &Spec, cells: &[CellRecord], rows: &[SummaryRow]) -> Vec<Rank> {
     let labels = distinct(masters(spec).filter(|(_, unsure)| !unsure).map(|(label, _)| label));
     let Some(&rounds) = spec.rounds.iter().max() else { return Vec::new() };
     // Regret by world, master and seed.
@@ -153,8 +153,8 @@ fn near_best(world: &[Vec<f64>], m: usize) -> bool {
     crate::summary::Figure::of(&gaps).is_some_and(|gap| gap.mean <= 2.0 * gap.se)
 }
 
-fn cost(rows: &[Row], rounds: u64, masters: &[&str], label: &str) -> Option<f64> {
-    let here = |r: &&Row| r.rounds == rounds && masters.contains(&r.label.as_str());
+fn cost(rows: &[SummaryRow], rounds: u64, masters: &[&str], label: &str) -> Option<f64> {
+    let here = |r: &&SummaryRow| r.rounds == rounds && masters.contains(&r.label.as_str());
     let quickest = |world: &str| {
         let speeds = rows.iter().filter(here).filter(|r| r.environment == world);
         speeds.filter_map(|r| r.rounds_per_second).fold(0.0, f64::max)

@@ -11,7 +11,7 @@ use serde::Serialize;
 use crate::over_rows::{Gap, Sample, student};
 use crate::run::CellRecord;
 use crate::spec::{EnvironmentSpec, Spec};
-use crate::summary::{FEWEST_SEEDS, Row, by_seed};
+use crate::summary::{FEWEST_SEEDS, SummaryRow, by_seed};
 
 /// Two learners differ when their corrected p-value is below this.
 pub const LEVEL: f64 = 0.05;
@@ -164,7 +164,7 @@ fn is_table(world: &EnvironmentSpec) -> bool {
 impl Standing {
     /// One for every world that has two learners, in the order of the spec; for several environments one more, over all of
     /// them at the longest horizon.
-    pub fn all(spec: &Spec, cells: &[CellRecord], rows: &[Row]) -> Vec<Self> {
+    pub fn all(spec: &Spec, cells: &[CellRecord], rows: &[SummaryRow]) -> Vec<Self> {
         let mut found = Vec::new();
         for (rounds, world) in spec.worlds() {
             let here =
@@ -172,7 +172,8 @@ impl Standing {
             let any = cells.iter().find(here);
             let how = How::of(world, any);
             let row = |label: &str| {
-                let mine = |r: &&Row| r.rounds == rounds && r.environment == world.label && r.label == label;
+                let mine =
+                    |r: &&SummaryRow| r.rounds == rounds && r.environment == world.label && r.label == label;
                 rows.iter().find(mine)
             };
             let players = spec.learners.iter().filter(|l| l.plays_in(world)).map(|l| Player {
@@ -268,7 +269,7 @@ impl Standing {
 
 /// Learners that were run in every environment, by their loss per round averaged over the environments. Nothing is said where some are
 /// tables and others are not: what one is sure of over rows, and the other over seeds.
-fn over_all_worlds(spec: &Spec, cells: &[CellRecord], rows: &[Row]) -> Option<Standing> {
+fn over_all_worlds(spec: &Spec, cells: &[CellRecord], rows: &[SummaryRow]) -> Option<Standing> {
     let rounds = *spec.rounds.iter().max()?;
     let worlds = &spec.environments;
     let tables = worlds.iter().filter(|w| is_table(w)).count();
@@ -289,7 +290,8 @@ fn over_all_worlds(spec: &Spec, cells: &[CellRecord], rows: &[Row]) -> Option<St
             let loss = |c: &CellRecord| c.loss / c.seen.max(1) as f64 / worlds.len() as f64;
             let here = by_seed(spec, cells, (rounds, &world.label, label), loss);
             mean = mean.into_iter().zip(here).map(|(a, b)| Some(a? + b?)).collect();
-            let mine = |r: &&Row| r.rounds == rounds && r.environment == world.label && r.label == *label;
+            let mine =
+                |r: &&SummaryRow| r.rounds == rounds && r.environment == world.label && r.label == *label;
             samples.extend(rows.iter().find(mine).and_then(|r| r.sample.clone()));
         }
         players.push(Player { label: label.clone(), values: mean, samples });

@@ -119,7 +119,7 @@ pub fn by_seed(
 
 /// One learner in one environment at one horizon, over all seeds.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Row {
+pub struct SummaryRow {
     /// The learner's label.
     pub label: String,
     /// The environment's label.
@@ -152,7 +152,7 @@ pub struct Row {
     pub benched: Vec<String>,
 }
 
-impl Row {
+impl SummaryRow {
     /// The 95% interval of the mean loss of a row of a table, over rows.
     pub fn over_rows_95(&self) -> Option<(f64, f64)> {
         self.sample.as_ref()?.interval_95()
@@ -169,8 +169,8 @@ impl Row {
 }
 
 /// The rows of a spec, in its order.
-pub fn rows(spec: &Spec, cells: &[CellRecord], timings: &Timings) -> Vec<Row> {
-    let mut rows: Vec<Row> = Vec::new();
+pub fn rows(spec: &Spec, cells: &[CellRecord], timings: &Timings) -> Vec<SummaryRow> {
+    let mut rows: Vec<SummaryRow> = Vec::new();
     for (rounds, environment) in spec.worlds() {
         let from = rows.len();
         for learner in spec.learners.iter().filter(|l| l.plays_in(environment)) {
@@ -184,7 +184,7 @@ pub fn rows(spec: &Spec, cells: &[CellRecord], timings: &Timings) -> Vec<Row> {
             if group.is_empty() {
                 continue;
             }
-            rows.push(Row {
+            rows.push(SummaryRow {
                 label: learner.label.clone(),
                 environment: environment.label.clone(),
                 rounds,
@@ -244,7 +244,7 @@ impl Gap {
 
 /// The gap of every learner that was run in all worlds where bases are run alone, in the order of the spec; empty where
 /// there is one world only. The best base is picked per world after the fact: an oracle that is not known beforehand.
-pub fn gaps(spec: &Spec, rows: &[Row]) -> Vec<Gap> {
+pub fn gaps(spec: &Spec, rows: &[SummaryRow]) -> Vec<Gap> {
     let mut best: Vec<((u64, &str), f64)> = Vec::new();
     for row in rows.iter().filter(|r| r.alone && r.loss.mean.is_finite()) {
         let world = (row.rounds, row.environment.as_str());

@@ -3,16 +3,16 @@
 use crate::chart::{Axis, AxisScale, Chart, Mark, Palette, Panel, Point, Series, Style};
 use crate::figures::style_of;
 use crate::spec::{Level, Setting, Spec, distinct};
-use crate::summary::Row;
+use crate::summary::SummaryRow;
 
 /// A row with its place in the sweep. Horizons go with the environment.
 struct Observation<'a> {
-    row: &'a Row,
+    row: &'a SummaryRow,
     at: Setting<'a>,
 }
 
 /// A chart for every swept key, by its name; and one more for two keys, `first+second`. Horizons are a key like any other.
-pub fn charts(spec: &Spec, rows: &[Row], palette: &mut Palette) -> Vec<(String, Chart)> {
+pub fn charts(spec: &Spec, rows: &[SummaryRow], palette: &mut Palette) -> Vec<(String, Chart)> {
     let seen: Vec<Observation<'_>> =
         rows.iter().filter(|r| r.regret.mean.is_finite()).filter_map(|r| observation(spec, r)).collect();
     let mut keys: Vec<(&str, Vec<Level>)> = Vec::new();
@@ -42,7 +42,7 @@ pub fn charts(spec: &Spec, rows: &[Row], palette: &mut Palette) -> Vec<(String, 
 
 const ROUNDS: &str = "rounds";
 
-fn observation<'a>(spec: &'a Spec, row: &'a Row) -> Option<Observation<'a>> {
+fn observation<'a>(spec: &'a Spec, row: &'a SummaryRow) -> Option<Observation<'a>> {
     let mut at = spec.setting(&row.environment, &row.label)?;
     if spec.rounds.len() > 1 {
         let level = Level { text: row.rounds.to_string(), number: Some(row.rounds as f64) };

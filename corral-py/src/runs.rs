@@ -14,7 +14,7 @@ use corral_lab::findings::Findings;
 use corral_lab::run::{self as runner, CellRecord, CellSpec, Plugins, Progress, Resources, Timings};
 use corral_lab::spec::{Source, Spec, StabilitySpec};
 use corral_lab::store::{Shard, write_whole};
-use corral_lab::summary::{Figure, Row};
+use corral_lab::summary::{Figure, SummaryRow};
 use corral_lab::{advice, experiments, report};
 use numpy::PyArray1;
 use pyo3::prelude::*;
@@ -308,7 +308,7 @@ pub struct Outcome {
 impl Outcome {
     /// What failed, in a sentence for each learner: the first reason stands for all.
     fn failures(&self) -> Vec<String> {
-        let say = |row: &Row| {
+        let say = |row: &SummaryRow| {
             let (all, failed) = (row.seeds, row.failed.len());
             let what = match (row.failed.first(), row.benched.first()) {
                 (Some(first), _) => format!("{failed} of {all} runs failed ({first})"),
@@ -389,12 +389,14 @@ impl Outcome {
     /// One row for each learner in each environment, as columns: regret and loss with their standard errors over seeds, and
     /// how the regret compares with that of the best base alone.
     fn table<'py>(&self, py: Python<'py>) -> Answer<Bound<'py, PyDict>> {
-        let texts = |of: fn(&Row) -> &str| {
+        let texts = |of: fn(&SummaryRow) -> &str| {
             Column::Text(self.findings.rows.iter().map(|r| Some(of(r).to_owned())).collect())
         };
-        let counts =
-            |of: fn(&Row) -> u64| Column::Count(self.findings.rows.iter().map(|r| Some(of(r))).collect());
-        let reals = |of: &dyn Fn(&Row) -> f64| Column::Real(self.findings.rows.iter().map(of).collect());
+        let counts = |of: fn(&SummaryRow) -> u64| {
+            Column::Count(self.findings.rows.iter().map(|r| Some(of(r))).collect())
+        };
+        let reals =
+            |of: &dyn Fn(&SummaryRow) -> f64| Column::Real(self.findings.rows.iter().map(of).collect());
         let dict = PyDict::new(py);
         let put = |name: &str, column: Column| Ok::<_, Error>(dict.set_item(name, column.array(py)?)?);
         put("environment", texts(|r| &r.environment))?;
@@ -402,7 +404,7 @@ impl Outcome {
         put("alone", Column::Flag(self.findings.rows.iter().map(|r| r.alone).collect()))?;
         put("rounds", counts(|r| r.rounds))?;
         put("seeds", counts(|r| r.seeds))?;
-        type Of = fn(&Row) -> Figure;
+        type Of = fn(&SummaryRow) -> Figure;
         for (name, of) in [("regret", (|r| r.regret) as Of), ("loss", |r| r.loss)] {
             put(name, reals(&|r| of(r).mean))?;
             put(&format!("{name}_se"), reals(&|r| of(r).se))?;

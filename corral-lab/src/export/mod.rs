@@ -17,7 +17,7 @@ use crate::run::{BandRecord, CellRecord, checkpoints};
 use crate::spec::{LearnerSpec, Level, Swept, sweep_column};
 use crate::standing::{Placed, Standing};
 use crate::store;
-use crate::summary::{Row, number};
+use crate::summary::{SummaryRow, number};
 use Value::{Count, Flag, Real, Text};
 
 #[cfg(feature = "parquet")]
@@ -213,14 +213,14 @@ fn claim(h: Option<&Held>) -> Vec<Field<'_>> {
 }
 
 /// A learner in an environment, and where it stands there.
-fn summary<'a>(r: Option<(&'a Row, Option<(&'a Standing, &'a Placed)>)>) -> Vec<Field<'a>> {
+fn summary<'a>(r: Option<(&'a SummaryRow, Option<(&'a Standing, &'a Placed)>)>) -> Vec<Field<'a>> {
     let row = r.map(|r| r.0);
     let placed = r.and_then(|r| r.1);
     let sample = row.and_then(|r| r.sample.as_ref());
     let chance = row.and_then(|r| r.chance.as_ref());
     // In a table seeds play the same rows: an interval over them would be one of coins.
     let half = row.filter(|r| r.chance.is_none()).map(|r| r.regret.half_width(r.seeds));
-    let over_rows = row.and_then(Row::over_rows_95);
+    let over_rows = row.and_then(SummaryRow::over_rows_95);
     let errors = row.zip(chance).filter(|(_, chance)| chance.counts == Counts::Errors);
     let bound = |sign: f64| real(row.zip(half).map(|(r, half)| r.regret.mean + sign * half));
     vec![

@@ -18,7 +18,7 @@ use crate::harmless;
 use crate::ranks::unranked;
 use crate::run::CellRecord;
 use crate::spec::Spec;
-use crate::summary::{FEWEST_SEEDS, Row, quoted};
+use crate::summary::{FEWEST_SEEDS, SummaryRow, quoted};
 
 pub use text::{heading, text};
 
@@ -54,7 +54,7 @@ pub fn html(found: &Findings) -> String {
 }
 
 /// What a reader of the table of one world would stumble over.
-fn remarks<'a>(rows: impl Iterator<Item = &'a Row> + Clone) -> Vec<String> {
+fn remarks<'a>(rows: impl Iterator<Item = &'a SummaryRow> + Clone) -> Vec<String> {
     let mut out = Vec::new();
     if rows.clone().any(|r| r.regret.mean < 0.0) {
         let why =
@@ -62,8 +62,8 @@ fn remarks<'a>(rows: impl Iterator<Item = &'a Row> + Clone) -> Vec<String> {
         out.push(format!("A regret below 0: regret {why}."));
     }
     // Two learners that did the same in every seed are one in other words, here.
-    let same = |a: &Row, b: &Row| {
-        let figures = |r: &Row| [r.regret.mean, r.regret.max, r.loss.mean].map(f64::to_bits);
+    let same = |a: &SummaryRow, b: &SummaryRow| {
+        let figures = |r: &SummaryRow| [r.regret.mean, r.regret.max, r.loss.mean].map(f64::to_bits);
         a.seeds > 1 && figures(a) == figures(b) && a.regret.mean != 0.0
     };
     let mut told: Vec<&str> = Vec::new();
@@ -82,7 +82,7 @@ fn remarks<'a>(rows: impl Iterator<Item = &'a Row> + Clone) -> Vec<String> {
 }
 
 /// How many rows of a log the learners of a world used.
-fn used<'a>(rows: impl Iterator<Item = &'a Row>) -> String {
+fn used<'a>(rows: impl Iterator<Item = &'a SummaryRow>) -> String {
     let used: Vec<String> = rows.map(|r| format!("{} {}", quoted(&r.label), r.played)).collect();
     format!("Rows of the log that were used, in the seed with the fewest: {}.", used.join(", "))
 }

@@ -8,7 +8,7 @@ use crate::duels::Duels;
 use crate::findings::Findings;
 use crate::spec::Spec;
 use crate::standing::{AgainstBest, Standing};
-use crate::summary::{Gap, Row, number};
+use crate::summary::{Gap, SummaryRow, number};
 use crate::table::{fitted, paged};
 
 /// What `corral run` prints: the tables, the claims, and the answer in words. Where lines may have `width` characters at most,
@@ -41,7 +41,7 @@ fn results(found: &Findings, width: Option<usize>) -> String {
     let spec = &found.spec;
     let mut out = heading(&spec.name, spec.asks.as_deref());
     for (rounds, environment) in spec.worlds() {
-        let group: Vec<&Row> =
+        let group: Vec<&SummaryRow> =
             found.rows.iter().filter(|r| r.rounds == rounds && r.environment == environment.label).collect();
         if group.is_empty() {
             continue;
@@ -71,7 +71,7 @@ fn results(found: &Findings, width: Option<usize>) -> String {
 }
 
 /// The learners of a world by their regret.
-fn by_regret(found: &Findings, group: &[&Row], width: Option<usize>) -> String {
+fn by_regret(found: &Findings, group: &[&SummaryRow], width: Option<usize>) -> String {
     let lines = group.iter().map(|r| {
         vec![
             if r.alone { format!("{} (alone)", r.label) } else { r.label.clone() },
@@ -95,7 +95,7 @@ fn by_regret(found: &Findings, group: &[&Row], width: Option<usize>) -> String {
 }
 
 /// The learners of a table, and what learning nothing costs.
-fn in_table(found: &Findings, group: &[&Row], chance: &Chance, width: Option<usize>) -> String {
+fn in_table(found: &Findings, group: &[&SummaryRow], chance: &Chance, width: Option<usize>) -> String {
     let shown = |loss: f64| row_loss(chance.counts, loss);
     let mut lines: Vec<Vec<String>> = group
         .iter()
@@ -254,7 +254,7 @@ fn published(held: &[Held], width: Option<usize>) -> String {
 }
 
 /// For every swept key a table of mean regret per value and learner, over all else that was run.
-fn by_key(spec: &Spec, rows: &[Row], width: Option<usize>) -> String {
+fn by_key(spec: &Spec, rows: &[SummaryRow], width: Option<usize>) -> String {
     let mut out = String::new();
     for key in spec.swept() {
         // Value, learner, sum of regrets, rows.

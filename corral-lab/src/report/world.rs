@@ -11,7 +11,7 @@ use crate::findings::Findings;
 use crate::run::BandRecord;
 use crate::spec::Spec;
 use crate::standing::AgainstBest;
-use crate::summary::{Row, number};
+use crate::summary::{SummaryRow, number};
 use crate::sweeps;
 
 /// The part of the page about a world.
@@ -66,7 +66,7 @@ pub(super) fn legend<'a>(names: impl Iterator<Item = (&'a str, &'a str)>) -> Mar
 }
 
 /// The charts of what a spec sweeps, horizons included; `None` where it sweeps nothing.
-pub fn sweeps(page: &mut Page, spec: &Spec, rows: &[Row]) -> Option<Markup> {
+pub fn sweeps(page: &mut Page, spec: &Spec, rows: &[SummaryRow]) -> Option<Markup> {
     let charts = sweeps::charts(spec, rows, &mut page.palette);
     let names = named(charts.iter().flat_map(|(_, chart)| chart.drawn()));
     // Charts of one panel stand beside each other, those of several have the width of the page.
