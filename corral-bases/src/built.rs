@@ -2,7 +2,7 @@
 
 use corral_core::masters::RegretBound;
 use corral_core::params::Params;
-use corral_core::registry::{BuildError, Kind, Row, read};
+use corral_core::registry::{BuildError, Kind, RegistryRow, read};
 use corral_core::{Arm, Base, BaseError, Context, Learner, LossDomain, ParamError, Point, Setup, Space};
 
 use crate::common::{RangeChange, Ties};
@@ -102,7 +102,7 @@ pub struct Build {
 const WHAT: &str = "base";
 
 /// The row of a base over arms.
-pub(crate) fn arms<P: BaseParams>() -> Row<Build>
+pub(crate) fn arms<P: BaseParams>() -> RegistryRow<Build>
 where
     P::Base: Base<Context, Arm> + 'static,
 {
@@ -113,7 +113,7 @@ where
 }
 
 /// The row of a base over points.
-pub(crate) fn points<P: BaseParams>() -> Row<Build>
+pub(crate) fn points<P: BaseParams>() -> RegistryRow<Build>
 where
     P::Base: Base<Context, Point> + 'static,
 {
@@ -133,8 +133,8 @@ where
 /// The row of a base that `learner` builds.
 pub(crate) fn row<P: BaseParams>(
     learner: fn(&toml::Table, &Setup) -> Result<Learner, BuildError>,
-) -> Row<Build> {
-    Row::of::<P>(
+) -> RegistryRow<Build> {
+    RegistryRow::of::<P>(
         table::entry(P::NAME, P::SUMMARY, P::Base::KIND),
         Build { learner, bound: bound::<P>, needs_horizon: needs_horizon::<P> },
     )

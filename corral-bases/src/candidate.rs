@@ -21,7 +21,7 @@
 use std::sync::LazyLock;
 
 use corral_core::masters::share_beside_candidate;
-use corral_core::registry::{Registry, Row};
+use corral_core::registry::{Registry, RegistryRow};
 use corral_core::{Learner, Observation};
 
 use crate::arms;
@@ -41,7 +41,7 @@ base! {
 }
 
 /// The rows of the registry.
-pub(crate) fn rows() -> Vec<Row<Build>> {
+pub(crate) fn rows() -> Vec<RegistryRow<Build>> {
     vec![built::arms::<CandidateParams>()]
 }
 

@@ -7,14 +7,14 @@
 //! same with a_3 and a_4. They are not stable: that is their point. With feed `raw` only the base that was not followed
 //! in the first round breaks, as in the proof; with feed `weighted` the one that was followed mostly breaks too.
 
-use corral_core::registry::Row;
+use corral_core::registry::RegistryRow;
 
 use crate::arms::{ArmBase, ArmRule, Now, Round};
 use crate::built::{Build, arms};
 use crate::prelude::*;
 
 /// The rows of the registry.
-pub(crate) fn rows() -> Vec<Row<Build>> {
+pub(crate) fn rows() -> Vec<RegistryRow<Build>> {
     vec![arms::<HardnessFirstParams>(), arms::<HardnessSecondParams>()]
 }
 

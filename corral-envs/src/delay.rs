@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
 use corral_core::params::{Bounds, Params};
-use corral_core::registry::{Entry, Registry, Row};
+use corral_core::registry::{Entry, Registry, RegistryRow};
 use corral_core::{Rng, params};
 
 use crate::world::{Make, named};
@@ -127,9 +127,9 @@ pub static DELAYS: LazyLock<Registry<Make<Delay>>> = LazyLock::new(|| {
     )
 });
 
-fn row<P: Late>(name: &'static str, summary: &'static str) -> Row<Make<Delay>> {
+fn row<P: Late>(name: &'static str, summary: &'static str) -> RegistryRow<Make<Delay>> {
     let fits = "any environment; the paper's theorem does not cover delays";
-    Row::of::<P>(Entry { name, summary, fits, cost: "O(1)", ..Entry::EMPTY }, make::<P>)
+    RegistryRow::of::<P>(Entry { name, summary, fits, cost: "O(1)", ..Entry::EMPTY }, make::<P>)
 }
 
 fn make<P: Late>(name: &'static str, params: toml::Table) -> Result<Delay, BuildError> {

@@ -2,7 +2,7 @@
 
 use corral_core::memory::Budget;
 use corral_core::params::Params;
-use corral_core::registry::{BuildError, Entry, Registry, Row, read, table};
+use corral_core::registry::{BuildError, Entry, Registry, RegistryRow, read, table};
 use corral_core::{Arm, Context, Point, Rng, Setup};
 
 use crate::bandit::{Bandit, Game};
@@ -77,10 +77,10 @@ pub(crate) trait Builds: Params {
 }
 
 /// The row of the environment `name` with the parameters `P`, which `example` builds.
-pub(crate) fn row<P: Builds>(name: &'static str, example: &'static str) -> Row<Build> {
+pub(crate) fn row<P: Builds>(name: &'static str, example: &'static str) -> RegistryRow<Build> {
     // A test of the registry holds that each has its row.
     let entry = entry(name).unwrap_or(Entry { name, ..Entry::EMPTY });
-    Row::of::<P>(entry, Build { example, make: make::<P> })
+    RegistryRow::of::<P>(entry, Build { example, make: make::<P> })
 }
 
 /// The table of environments.
@@ -96,7 +96,7 @@ fn entry(name: &'static str) -> Option<Entry> {
 /// without.
 macro_rules! rows {
     ($($name:literal: $params:ident $(= $example:literal)?),* $(,)?) => {
-        pub(crate) fn rows() -> Vec<corral_core::registry::Row<crate::world::Build>> {
+        pub(crate) fn rows() -> Vec<corral_core::registry::RegistryRow<crate::world::Build>> {
             vec![$( crate::world::row::<$params>($name, concat!($($example)?)) ),*]
         }
     };
@@ -124,7 +124,7 @@ pub(crate) fn named<'a, B>(
     registry: &'a Registry<B>,
     key: &str,
     table: &toml::Table,
-) -> Result<(&'a Row<B>, toml::Table), BuildError> {
+) -> Result<(&'a RegistryRow<B>, toml::Table), BuildError> {
     let refuse = |why: String| BuildError::refused(WHAT, registry.what(), why).about(Some(key));
     let mut own = table.clone();
     match own.remove(key) {

@@ -5,7 +5,7 @@
 mod counting;
 
 use corral_core::params::describe::Field;
-use corral_core::registry::{Kind, Registry, Row};
+use corral_core::registry::{Kind, Registry, RegistryRow};
 use corral_lab::run::{Plugins, check};
 use corral_lab::spec::Spec;
 use rand::{RngExt, SeedableRng};
@@ -75,7 +75,7 @@ fn thing<B>(
     registry: &Registry<B>,
     key: &str,
     kind: Kind,
-    start: impl Fn(&Row<B>) -> Table,
+    start: impl Fn(&RegistryRow<B>) -> Table,
     rng: &mut Pcg64Dxsm,
 ) -> (Table, Kind) {
     let strict = rng.random_range(0..8) > 0;
@@ -99,7 +99,7 @@ fn thing<B>(
     (table, row.entry.kind)
 }
 
-fn nothing<B>(_: &Row<B>) -> Table {
+fn nothing<B>(_: &RegistryRow<B>) -> Table {
     Table::new()
 }
 
@@ -108,8 +108,9 @@ fn base(kind: Kind, rng: &mut Pcg64Dxsm) -> Value {
 }
 
 fn spec(rng: &mut Pcg64Dxsm) -> Table {
-    let example =
-        |row: &Row<corral_envs::Build>| corral_envs::example(row.entry.name).unwrap().parse().unwrap();
+    let example = |row: &RegistryRow<corral_envs::Build>| {
+        corral_envs::example(row.entry.name).unwrap().parse().unwrap()
+    };
     let (mut world, kind) = thing(&corral_envs::REGISTRY, "name", Kind::Any, example, rng);
     if rng.random_range(0..8) == 0 {
         world.insert("delay".into(), thing(&corral_envs::DELAYS, "name", kind, nothing, rng).0.into());

@@ -32,7 +32,7 @@
 //! All of them are [`ArmBase`] with a rule: the frame keeps the clock, the range and the snapshots, the rule
 //! ([`ArmRule`], and [`Index`] for rules that give every arm a number) is the algorithm.
 
-use corral_core::registry::Row;
+use corral_core::registry::RegistryRow;
 
 use crate::built::{Build, arms};
 
@@ -65,7 +65,7 @@ pub use ucb_v::{Mode, UcbV, UcbVParams};
 pub use ucb1::{Ucb1, Ucb1Params, Width};
 
 /// The rows of the registry.
-pub(crate) fn rows() -> Vec<Row<Build>> {
+pub(crate) fn rows() -> Vec<RegistryRow<Build>> {
     vec![
         arms::<Exp3Params>(),
         arms::<TsallisParams>(),

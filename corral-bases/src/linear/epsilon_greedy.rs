@@ -5,14 +5,14 @@
 //! epsilon = min(1, (range K ln T/T)^{1/3}) (docs/stability.md#bases-that-explore-first).
 
 use corral_core::Learner;
-use corral_core::registry::Row;
+use corral_core::registry::RegistryRow;
 
 use super::PlainEpsilonGreedy;
 use super::prelude::*;
 use crate::built::{self, Build, read_for, refused};
 
 /// Over features where there are some, or where the base makes some; else over plain arms.
-pub(crate) fn row() -> Row<Build> {
+pub(crate) fn row() -> RegistryRow<Build> {
     built::row::<EpsilonGreedyParams>(|table, setup| {
         let params: EpsilonGreedyParams = read_for(table, setup)?;
         let has_features = setup.context.features + setup.context.row_features > 0;

@@ -35,7 +35,7 @@
 //! # Ok::<(), corral_core::BaseError>(())
 //! ```
 
-use corral_core::registry::{BuildError, Row};
+use corral_core::registry::{BuildError, RegistryRow};
 use corral_core::{Arm, Base, Context, Learner, Setup};
 
 use crate::built::{Build, build, read_for, refused, row};
@@ -71,7 +71,7 @@ pub use regcb::{RegCb, RegCbParams};
 pub use squarecb::{Forecast, SquareCb, SquareCbParams};
 
 /// The rows of the registry.
-pub(crate) fn rows() -> Vec<Row<Build>> {
+pub(crate) fn rows() -> Vec<RegistryRow<Build>> {
     vec![
         epsilon_greedy::row(),
         over_features::<GreedyParams>(),
@@ -85,7 +85,7 @@ pub(crate) fn rows() -> Vec<Row<Build>> {
 }
 
 /// The row of a base over features, behind its representation of the context.
-fn over_features<P: Regression>() -> Row<Build>
+fn over_features<P: Regression>() -> RegistryRow<Build>
 where
     P::Base: Base<Context, Arm> + 'static,
 {

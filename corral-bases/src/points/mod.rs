@@ -27,7 +27,7 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
-use corral_core::registry::Row;
+use corral_core::registry::RegistryRow;
 use corral_core::{Point, Rng, Set, Setup, Space};
 use rand_distr::{Distribution, StandardNormal};
 
@@ -69,7 +69,7 @@ pub use sl_ucb::{SlUcb, SlUcbParams, SlUcbState};
 pub use sparse::{SparseOful, SparseOfulParams, SparseState, SparseWork};
 
 /// The rows of the registry.
-pub(crate) fn rows() -> Vec<Row<Build>> {
+pub(crate) fn rows() -> Vec<RegistryRow<Build>> {
     vec![
         points::<ScribleParams>(),
         arms::<ScribleArmsParams>(),

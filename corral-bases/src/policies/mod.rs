@@ -67,11 +67,11 @@ pub use op::OpInfo;
 pub use trees::{TreeClass, TreeParams, TreeSearch};
 pub use workspace::Workspace;
 
-use corral_core::registry::Row;
+use corral_core::registry::RegistryRow;
 
 use crate::built::{Build, arms};
 
 /// The rows of the registry.
-pub(crate) fn rows() -> Vec<Row<Build>> {
+pub(crate) fn rows() -> Vec<RegistryRow<Build>> {
     vec![arms::<Exp4Params>(), arms::<EpochGreedyParams>(), arms::<IltcbParams>(), arms::<BistroParams>()]
 }

@@ -95,7 +95,7 @@ pub use uniform::{Uniform, UniformParams, UniformRule};
 
 use crate::memory::Budget;
 use crate::params::Params;
-use crate::registry::{BuildError, Entry, Registry, Row, table};
+use crate::registry::{BuildError, Entry, Registry, RegistryRow, table};
 use crate::{Corral, CorralParams, LossDomain, Master, MasterExtra, ParamError, require};
 
 crate::params! {
@@ -252,9 +252,9 @@ fn entry(name: &'static str) -> Option<Entry> {
     Some(Entry { name, summary, source, regret, fits, cost, status: table::status(status)?, ..Entry::EMPTY })
 }
 
-fn row<M: Listed>() -> Row<()> {
+fn row<M: Listed>() -> RegistryRow<()> {
     // A test holds that each has its row.
-    Row::of::<M::Params>(entry(M::NAME).unwrap_or(Entry { name: M::NAME, ..Entry::EMPTY }), ())
+    RegistryRow::of::<M::Params>(entry(M::NAME).unwrap_or(Entry { name: M::NAME, ..Entry::EMPTY }), ())
 }
 
 /// Masters by name: each is listed once.

@@ -2,7 +2,7 @@
 //! are found, read and refused is written once.
 //!
 //! ```
-//! use corral_core::registry::{Entry, Kind, Registry, Row, Status};
+//! use corral_core::registry::{Entry, Kind, Registry, RegistryRow, Status};
 //!
 //! corral_core::params! {
 //!     /// Parameters of a coin.
@@ -13,7 +13,7 @@
 //! }
 //! let coin = Entry { name: "coin", summary: "A coin.", kind: Kind::Any, ..Entry::EMPTY };
 //! let build: fn() -> u8 = || 1;
-//! let things = Registry::new("thing", vec![Row::of::<CoinParams>(coin, build)]);
+//! let things = Registry::new("thing", vec![RegistryRow::of::<CoinParams>(coin, build)]);
 //!
 //! assert_eq!((things.find("coin").unwrap().build)(), 1);
 //! let unknown = things.find("coim").err().unwrap();
@@ -119,7 +119,7 @@ impl Entry {
 
 /// One row of a registry: what is said of a thing, its parameters, and how it is built.
 #[derive(Debug, Clone, Copy)]
-pub struct Row<B> {
+pub struct RegistryRow<B> {
     /// What is said of it.
     pub entry: Entry,
     /// The JSON Schema of its parameters.
@@ -129,7 +129,7 @@ pub struct Row<B> {
     pub build: B,
 }
 
-impl<B> Row<B> {
+impl<B> RegistryRow<B> {
     /// The row of a thing with the parameters `P`.
     pub fn of<P: Params>(entry: Entry, build: B) -> Self {
         Self {
@@ -151,12 +151,12 @@ impl<B> Row<B> {
 #[derive(Debug, Clone)]
 pub struct Registry<B> {
     what: &'static str,
-    rows: Vec<Row<B>>,
+    rows: Vec<RegistryRow<B>>,
 }
 
 impl<B> Registry<B> {
     /// The registry of `what` ("base", "environment").
-    pub fn new(what: &'static str, rows: Vec<Row<B>>) -> Self {
+    pub fn new(what: &'static str, rows: Vec<RegistryRow<B>>) -> Self {
         Self { what, rows }
     }
 
@@ -166,7 +166,7 @@ impl<B> Registry<B> {
     }
 
     /// Every row, in order.
-    pub fn rows(&self) -> std::slice::Iter<'_, Row<B>> {
+    pub fn rows(&self) -> std::slice::Iter<'_, RegistryRow<B>> {
         self.rows.iter()
     }
 
@@ -179,7 +179,7 @@ impl<B> Registry<B> {
     ///
     /// # Errors
     /// There is none; the nearest names are suggested.
-    pub fn find(&self, name: &str) -> Result<&Row<B>, BuildError> {
+    pub fn find(&self, name: &str) -> Result<&RegistryRow<B>, BuildError> {
         let found = self.rows().find(|row| row.entry.name == name);
         found.ok_or_else(|| Unknown::new(self.what, name, self.entries().map(|e| e.name)).into())
     }

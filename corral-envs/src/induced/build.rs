@@ -3,7 +3,7 @@
 use std::sync::LazyLock;
 
 use corral_core::params::{Bounds, Params};
-use corral_core::registry::{Entry, Registry, Row};
+use corral_core::registry::{Entry, Registry, RegistryRow};
 use corral_core::{ParamError, params, require};
 
 use super::{Announce, Induced, Schedule, Substitute};
@@ -34,10 +34,10 @@ pub static SCHEDULES: LazyLock<Registry<Make<Around>>> = LazyLock::new(|| {
 /// A schedule, what E plays unseen, and what the learner is told of the range.
 pub type Around = (Schedule, Substitute, Announce);
 
-fn row<P: Schedules>(name: &'static str, summary: &'static str) -> Row<Make<Around>> {
+fn row<P: Schedules>(name: &'static str, summary: &'static str) -> RegistryRow<Make<Around>> {
     let source = "the paper's definition of E'";
     let entry = Entry { name, summary, source, fits: "any environment", cost: "O(1)", ..Entry::EMPTY };
-    Row::of::<P>(entry, make::<P>)
+    RegistryRow::of::<P>(entry, make::<P>)
 }
 
 fn make<P: Schedules>(name: &'static str, params: toml::Table) -> Result<Around, BuildError> {
