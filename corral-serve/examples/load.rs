@@ -16,7 +16,7 @@ use axum::routing::post;
 use corral_core::{Arm, Context};
 use corral_serve::http::{self, Clients, Limits};
 use corral_serve::{
-    Directory, Front, FrontOptions, Learner, LearnerOptions, Model, ServedSpec, Serving, ServingOptions,
+    Directory, FoldLearner, Front, FrontOptions, LearnerOptions, Model, ServedSpec, Serving, ServingOptions,
     Step, SystemClock, spec,
 };
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -208,7 +208,7 @@ fn fold(rewards: usize, folder: &Path) -> Result<(), Failure> {
     let store = Arc::new(Directory::open(folder)?);
     let model: Arc<dyn Model<Arm>> = Arc::new(band());
     let options = LearnerOptions { snapshot: u64::MAX, ..LearnerOptions::default() };
-    let open = || Learner::open("load", model.clone(), store.clone(), options.clone());
+    let open = || FoldLearner::open("load", model.clone(), store.clone(), options.clone());
     let mut learner = open()?;
     let clock = Arc::new(SystemClock);
     let front = Front::open("load", model.clone(), store.clone(), clock, FrontOptions::default(), &learner)?;
@@ -247,8 +247,8 @@ fn start(rewards: usize, folder: &Path) -> Result<(), Failure> {
     let store = Arc::new(Directory::open(folder)?);
     let model: Arc<dyn Model<Arm>> = Arc::new(band());
     let options = LearnerOptions { keep: false, ..LearnerOptions::default() };
-    let open = || Learner::open("load", model.clone(), store.clone(), options.clone());
-    let front = |learner: &Learner<Arm>| {
+    let open = || FoldLearner::open("load", model.clone(), store.clone(), options.clone());
+    let front = |learner: &FoldLearner<Arm>| {
         let clock = Arc::new(SystemClock);
         Front::open("load", model.clone(), store.clone(), clock, FrontOptions::default(), learner)
     };
@@ -288,7 +288,7 @@ fn memory(pairs: usize, folder: &Path) -> Result<(), Failure> {
     let store = Arc::new(Directory::open(folder)?);
     let model: Arc<dyn Model<Arm>> = Arc::new(band());
     let options = LearnerOptions { keep: false, ..LearnerOptions::default() };
-    let mut learner = Learner::open("load", model.clone(), store.clone(), options)?;
+    let mut learner = FoldLearner::open("load", model.clone(), store.clone(), options)?;
     let (clock, options) = (Arc::new(SystemClock), FrontOptions::default());
     let most = options.tickets;
     let front = Front::open("load", model, store, clock, options, &learner)?;

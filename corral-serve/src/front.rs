@@ -17,7 +17,7 @@ use crate::clock::Clock;
 use crate::decisions::Decisions;
 use crate::error::ServeError;
 use crate::layout::{Layout, digest};
-use crate::learner::{Learner, Published, published};
+use crate::learner::{FoldLearner, Published, published};
 use crate::lock::lock;
 use crate::model::{Model, Served};
 use crate::outbox::{Done, Outbox, next_segment};
@@ -164,7 +164,7 @@ impl<D: Served> Front<D> {
         store: Arc<dyn Store>,
         clock: Arc<dyn Clock>,
         options: FrontOptions,
-        learner: &Learner<D>,
+        learner: &FoldLearner<D>,
     ) -> Result<Self, ServeError> {
         let layout = Layout::of(band);
         let now = learner.state()?;

@@ -120,7 +120,7 @@ pub enum Step {
 }
 
 /// Learns a band: commits the order of rewards in folds, and learns them.
-pub struct Learner<D> {
+pub struct FoldLearner<D> {
     model: Arc<dyn Model<D>>,
     store: Arc<dyn Store>,
     layout: Layout,
@@ -136,7 +136,7 @@ pub struct Learner<D> {
     saved: (u64, u64),
 }
 
-impl<D: Served> Learner<D> {
+impl<D: Served> FoldLearner<D> {
     /// Starts from what is in the store, or begins there: loads the last snapshot, and learns the folds after it.
     ///
     /// # Errors

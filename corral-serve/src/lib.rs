@@ -2,7 +2,7 @@
 //!
 //! - A [`Front`] chooses on its own copy of the band, without waiting for anything, and takes rewards: each is in the store
 //!   before it is acknowledged. Many run side by side.
-//! - A [`Learner`] commits in which order rewards are learned, and learns them. One is enough; more stand by.
+//! - A [`FoldLearner`] commits in which order rewards are learned, and learns them. One is enough; more stand by.
 //! - A [`Store`] lies between them: a [`Directory`], or a bucket.
 //!
 //! None of them has a thread of its own or reads a clock by itself: their steps are called, by threads or by a simulation.
@@ -46,7 +46,7 @@ pub use error::ServeError;
 pub use export::Export;
 pub use front::{Chosen, Front, FrontCounts, FrontOptions};
 pub use history::Point;
-pub use learner::{Learner, LearnerOptions, Published, Step};
+pub use learner::{FoldLearner, LearnerOptions, Published, Step};
 pub use model::{Model, Served};
 pub use options::{Role, ServingOptions};
 pub use outbox::Done;

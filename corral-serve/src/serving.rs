@@ -18,7 +18,7 @@ use crate::export::Export;
 use crate::front::{Chosen, Front, FrontCounts};
 use crate::gate;
 use crate::history::Point;
-use crate::learner::{Learner, Step};
+use crate::learner::{FoldLearner, Step};
 use crate::lock::lock;
 use crate::model::Model;
 use crate::options::{Role, ServingOptions};
@@ -116,7 +116,8 @@ impl Serving {
             options.front.patience = seconds.saturating_mul(1000);
         }
         let model: Arc<dyn Model<Arm>> = spec.clone();
-        let mut learner = Learner::open(&spec.name, model.clone(), store.clone(), options.learner.clone())?;
+        let mut learner =
+            FoldLearner::open(&spec.name, model.clone(), store.clone(), options.learner.clone())?;
         if options.role != Role::Front {
             while learner.step()? != Step::Idle {}
         }

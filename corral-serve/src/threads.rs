@@ -11,7 +11,7 @@ use crate::clock::Clock;
 use crate::error::ServeError;
 use crate::front::Front;
 use crate::history::{History, Point};
-use crate::learner::{Learner, Published, Step};
+use crate::learner::{FoldLearner, Published, Step};
 use crate::lock::lock;
 use crate::options::{Role, ServingOptions};
 
@@ -134,7 +134,7 @@ pub(crate) fn look(shared: &Shared, options: &ServingOptions) {
 }
 
 /// Makes the state known in this process, and serves it.
-pub(crate) fn note(shared: &Shared, learner: &mut Learner<Arm>) -> Result<Arc<Published>, ServeError> {
+pub(crate) fn note(shared: &Shared, learner: &mut FoldLearner<Arm>) -> Result<Arc<Published>, ServeError> {
     let state = Arc::new(learner.state()?);
     if let Some(front) = &shared.front {
         front.refresh(&state)?;
@@ -149,7 +149,7 @@ pub(crate) fn note(shared: &Shared, learner: &mut Learner<Arm>) -> Result<Arc<Pu
     Ok(state)
 }
 
-pub(crate) fn learn(shared: &Shared, options: &ServingOptions, mut learner: Learner<Arm>) {
+pub(crate) fn learn(shared: &Shared, options: &ServingOptions, mut learner: FoldLearner<Arm>) {
     let (mut new, mut refreshed) = (0, Instant::now());
     let (mut published, mut unpublished) = (Instant::now(), true);
     // Front ends elsewhere wait for these.

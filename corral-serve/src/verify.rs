@@ -13,7 +13,7 @@ use crate::error::ServeError;
 use crate::event::Event;
 use crate::export::Export;
 use crate::layout::Layout;
-use crate::learner::{Learner, LearnerOptions, ORIGIN, Origin, SNAPSHOT, Saved, VERSION};
+use crate::learner::{FoldLearner, LearnerOptions, ORIGIN, Origin, SNAPSHOT, Saved, VERSION};
 use crate::model::{Model, Served};
 use crate::spec::ServedSpec;
 use crate::state::State;
@@ -275,7 +275,7 @@ impl<D: Served> Replay<D> {
             held.reach(held.export.next_number(), &self.state)?;
         }
         (self.found.made, self.found.unmade) = (held.again.same, held.again.left);
-        let learner = Learner::open(&held.band, self.model, held.store, LearnerOptions::default())?;
+        let learner = FoldLearner::open(&held.band, self.model, held.store, LearnerOptions::default())?;
         self.found.ahead = self.ahead.len() as u64;
         let waiting = learner.waiting()?;
         let mut waiting = waiting.iter().filter_map(Line::learned);

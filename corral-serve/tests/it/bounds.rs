@@ -6,7 +6,7 @@ use corral_bases::band::{Assembler, Band, MasterRecipe, Recipe};
 use corral_core::registry::Kind;
 use corral_core::{Arm, Base, Context, EnsembleError, EnsembleParams, Setup};
 use corral_log::Member;
-use corral_serve::{Front, FrontOptions, Learner, LearnerOptions, Model, ServeError, Step};
+use corral_serve::{FoldLearner, Front, FrontOptions, LearnerOptions, Model, ServeError, Step};
 
 use crate::common::{Bench, Hands, Memory, reward};
 
@@ -34,7 +34,8 @@ impl Model<Arm> for Plain {
 #[test]
 fn a_loss_that_cannot_be_is_refused_before_it_is_written() {
     let (store, clock) = (Arc::new(Memory::default()), Arc::new(Hands::default()));
-    let mut learner = Learner::open("x", Arc::new(Plain), store.clone(), LearnerOptions::default()).unwrap();
+    let mut learner =
+        FoldLearner::open("x", Arc::new(Plain), store.clone(), LearnerOptions::default()).unwrap();
     let front = Front::open("x", Arc::new(Plain), store, clock, FrontOptions::default(), &learner).unwrap();
     let x = Context::plain(2);
     let made = [front.choose(&x, None).unwrap(), front.choose_default(0, &x, None).unwrap()];

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, Weak};
 
 use corral_core::{Arm, Context};
 use corral_serve::{
-    Chosen, Clock, Front, FrontOptions, Learner, LearnerOptions, Model, Segment, ServeError, ServedSpec,
+    Chosen, Clock, FoldLearner, Front, FrontOptions, LearnerOptions, Model, Segment, ServeError, ServedSpec,
     Step, Store,
 };
 
@@ -179,7 +179,7 @@ pub struct Bench {
     pub spec: Arc<ServedSpec>,
     pub store: Arc<dyn Store>,
     pub clock: Arc<Hands>,
-    pub learner: Learner<Arm>,
+    pub learner: FoldLearner<Arm>,
     pub front: Front<Arm>,
 }
 
@@ -197,7 +197,7 @@ impl Bench {
         let spec = Arc::new(corral_serve::spec::read(text)?.remove(0));
         let clock = Arc::new(Hands::default());
         let model: Arc<dyn Model<Arm>> = spec.clone();
-        let mut learner = Learner::open(&spec.name, model.clone(), store.clone(), learner)?;
+        let mut learner = FoldLearner::open(&spec.name, model.clone(), store.clone(), learner)?;
         while learner.step()? != Step::Idle {}
         let front = Front::open(&spec.name, model, store.clone(), clock.clone(), front, &learner)?;
         Ok(Self { spec, store, clock, learner, front })

@@ -6,7 +6,9 @@ use std::sync::{Arc, Mutex};
 
 use corral_core::EnsembleError;
 use corral_log::{Change, Reader};
-use corral_serve::{Front, FrontOptions, Learner, LearnerOptions, Model, Segment, ServeError, Step, Store};
+use corral_serve::{
+    FoldLearner, Front, FrontOptions, LearnerOptions, Model, Segment, ServeError, Step, Store,
+};
 
 use crate::common::{Bench, Memory, SPEC, reward};
 
@@ -215,7 +217,7 @@ fn two_learners_end_in_the_same_state() {
     let store = Memory::default();
     let mut bench = bench(&store);
     let model: Arc<dyn Model<_>> = bench.spec.clone();
-    let mut other = Learner::open("shop", model, bench.store.clone(), LearnerOptions::default()).unwrap();
+    let mut other = FoldLearner::open("shop", model, bench.store.clone(), LearnerOptions::default()).unwrap();
     for i in 0..40 {
         let chosen = bench.choose(&[]);
         bench.reward(&chosen.token, f64::from(i % 7)).unwrap();

@@ -19,7 +19,7 @@ use corral_core::registry::Kind;
 use corral_core::{Arm, Base, Context, EnsembleParams, Propensities, Scale, Setup, TicketId};
 use corral_log::{Change, Member, Reader, Record};
 use corral_serve::{
-    Export, Front, FrontOptions, Learner, LearnerOptions, Model, Segment, ServeError, Step, Store,
+    Export, FoldLearner, Front, FrontOptions, LearnerOptions, Model, Segment, ServeError, Step, Store,
 };
 use rand_pcg::Pcg64Dxsm;
 use rand_pcg::rand_core::{Rng, SeedableRng};
@@ -82,7 +82,7 @@ struct Faulty {
     /// The machine of this process has stopped.
     dead: Arc<Mutex<bool>>,
     /// A learner that takes its turn while this one tries to commit.
-    rival: Option<Arc<Mutex<Option<Learner<Arm>>>>>,
+    rival: Option<Arc<Mutex<Option<FoldLearner<Arm>>>>>,
 }
 
 enum Fate {
@@ -213,8 +213,8 @@ struct World {
     /// Whether the log is kept when snapshots cover it.
     keep: bool,
     fronts: [Process<Front<Arm>>; 2],
-    learner: Process<Learner<Arm>>,
-    rival: Arc<Mutex<Option<Learner<Arm>>>>,
+    learner: Process<FoldLearner<Arm>>,
+    rival: Arc<Mutex<Option<FoldLearner<Arm>>>>,
     rival_dead: Arc<Mutex<bool>>,
     tokens: Vec<(TicketId, String, f64)>,
     known: Arc<Mutex<BTreeMap<TicketId, Known>>>,
@@ -261,13 +261,13 @@ impl World {
         LearnerOptions { lines: 1 + self.roll(4), snapshot: 3, keep: self.keep, ..LearnerOptions::default() }
     }
 
-    fn open_learner(&self, dead: &Arc<Mutex<bool>>, rival: bool) -> Result<Learner<Arm>, ServeError> {
-        Learner::open("x", Arc::new(Small), self.store(dead, rival), self.options())
+    fn open_learner(&self, dead: &Arc<Mutex<bool>>, rival: bool) -> Result<FoldLearner<Arm>, ServeError> {
+        FoldLearner::open("x", Arc::new(Small), self.store(dead, rival), self.options())
     }
 
     fn open_front(&self, dead: &Arc<Mutex<bool>>) -> Result<Front<Arm>, ServeError> {
         let store = self.store(dead, false);
-        let learner = Learner::open("x", Arc::new(Small), store.clone(), self.options())?;
+        let learner = FoldLearner::open("x", Arc::new(Small), store.clone(), self.options())?;
         let options = FrontOptions { log_decisions: true, ..FrontOptions::default() };
         Front::open("x", Arc::new(Small), store, self.clock.clone(), options, &learner)
     }
@@ -335,7 +335,7 @@ impl World {
             5..10 => self.reward(),
             10..13 => drop(self.fronts[which].as_ref().map(|(front, _)| front.commit())),
             13 | 14 => drop(self.learner.as_mut().map(|(learner, _)| learner.step())),
-            15 => drop(self.rival.lock().unwrap().as_mut().map(Learner::step)),
+            15 => drop(self.rival.lock().unwrap().as_mut().map(FoldLearner::step)),
             16 => {
                 if let Some((learner, _)) = &mut self.learner {
                     let _ = learner.state().and_then(|state| learner.publish(&state));
@@ -456,7 +456,8 @@ impl World {
         undisturbed.create("bands/x/origin", &files["bands/x/origin"]).unwrap();
         undisturbed.segment("bands/x/segments/00000001.jsonl").unwrap().unwrap().append(&log).unwrap();
         let mut alone =
-            Learner::open("x", Arc::new(Small), Arc::new(undisturbed), LearnerOptions::default()).unwrap();
+            FoldLearner::open("x", Arc::new(Small), Arc::new(undisturbed), LearnerOptions::default())
+                .unwrap();
         while alone.step().unwrap() != Step::Idle {}
         assert!(alone.digest().unwrap() == digest, "the undisturbed learner differs");
         assert!(alone.watch() == learner.watch(), "its values of bases differ");

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use corral_log::{Reader, Record};
 use corral_serve::{
-    Directory, Export, Front, FrontOptions, Learner, LearnerOptions, ServeError, Step, Store,
+    Directory, Export, FoldLearner, Front, FrontOptions, LearnerOptions, ServeError, Step, Store,
 };
 
 use crate::common::{Bench, Hands, SPEC, reward};
@@ -137,7 +137,7 @@ fn a_history_of_crashes_loses_and_doubles_nothing() {
         let options = || LearnerOptions { lines: 7, snapshot: 10, ..LearnerOptions::default() };
         let mut bench = Bench::with(SPEC, open(), options(), FrontOptions::default()).unwrap();
         let spec = bench.spec.clone();
-        let learner = || Learner::open("shop", spec.clone(), open(), options()).unwrap();
+        let learner = || FoldLearner::open("shop", spec.clone(), open(), options()).unwrap();
         let begun = learner();
         let clock = Arc::new(Hands::default());
         let other =
