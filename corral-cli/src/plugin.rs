@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use clap::{Args, Subcommand};
-use corral_plugin_abi::host::{Policy, inspect, scaffold, scaffold_wasm};
+use corral_plugin_abi::host::{LoadPolicy, inspect, scaffold, scaffold_wasm};
 
 use crate::plugins::Trust;
 use crate::{Failure, print};
@@ -92,7 +92,7 @@ fn checkout(dir: &Path, given: Option<&Path>) -> Result<Option<PathBuf>, Failure
 }
 
 /// Every step runs in a child, and every base in one of its own: one that ends before its verdict is no good base.
-fn check(file: &Path, params: &str, policy: &Policy) -> Result<(), Failure> {
+fn check(file: &Path, params: &str, policy: &LoadPolicy) -> Result<(), Failure> {
     let inspection = inspect(file, policy);
     for (step, found) in &inspection.steps {
         match found {

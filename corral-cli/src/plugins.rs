@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 use corral_lab::run::Plugins;
-use corral_plugin_abi::host::{Policy, RunIn};
+use corral_plugin_abi::host::{LoadPolicy, RunIn};
 
 use crate::{Failure, read_text, say};
 
@@ -20,13 +20,13 @@ pub struct Trust {
 }
 
 impl Trust {
-    pub fn policy(&self) -> Policy {
+    pub fn policy(&self) -> LoadPolicy {
         let Self { allow_world_writable, allow_other_owners } = *self;
         #[cfg(not(feature = "wasm"))]
         let wasm = None;
         #[cfg(feature = "wasm")]
         let wasm = Some(corral_plugin_wasm::open as corral_plugin_abi::host::portable::OpenModule);
-        Policy { allow_world_writable, allow_other_owners, wasm, ..Policy::default() }
+        LoadPolicy { allow_world_writable, allow_other_owners, wasm, ..LoadPolicy::default() }
     }
 }
 
@@ -53,7 +53,7 @@ impl PluginDir {
     }
 
     /// What may be loaded. Only plugins that a spec uses without `isolate = true` run in this process.
-    fn policy(&self) -> Result<Policy, Failure> {
+    fn policy(&self) -> Result<LoadPolicy, Failure> {
         let allowed = match &self.allow_digests {
             None => None,
             Some(path) => {
@@ -62,7 +62,7 @@ impl PluginDir {
                 Some(text.lines().filter_map(|l| l.split_whitespace().next()).map(str::to_owned).collect())
             }
         };
-        Ok(Policy { allowed, run_in: RunIn::user_vouches(), ..self.trust.policy() })
+        Ok(LoadPolicy { allowed, run_in: RunIn::user_vouches(), ..self.trust.policy() })
     }
 
     /// Loads the plugins of the folder, saying what was refused.

@@ -27,7 +27,7 @@ pub use isolated::IsolatedBase;
 pub use isolated::{Isolation, isolated_main};
 pub use loader::{About, Door, Library, load_dir, load_file};
 pub use plugins::{Listing, Plugins};
-pub use policy::{Policy, RunIn};
+pub use policy::{LoadPolicy, RunIn};
 pub use portable::Module;
 pub use preflight::{Preflight, preflight, preflight_bytes};
 pub use scaffold::{scaffold, scaffold_wasm};

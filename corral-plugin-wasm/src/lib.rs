@@ -7,8 +7,8 @@
 //! snapshot is what became of it since `create`, and `save`, `load` and `destroy` of the table are never called.
 //!
 //! ```
-//! use corral_plugin_abi::host::{Plugins, Policy};
-//! let plugins = Plugins::new(Policy { wasm: Some(corral_plugin_wasm::open), ..Policy::default() });
+//! use corral_plugin_abi::host::{Plugins, LoadPolicy};
+//! let plugins = Plugins::new(LoadPolicy { wasm: Some(corral_plugin_wasm::open), ..LoadPolicy::default() });
 //! assert!(plugins.list().is_empty()); // until a folder is added
 //! ```
 

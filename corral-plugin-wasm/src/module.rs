@@ -25,7 +25,7 @@ const MOST_BASES: usize = 256;
 struct Opened(Arc<Wasm>);
 
 /// Opens a module: compiles it, runs its start and its entry with a limit of steps, and checks its tables. For the field `wasm`
-/// of [`Policy`](corral_plugin_abi::host::Policy).
+/// of [`LoadPolicy`](corral_plugin_abi::host::LoadPolicy).
 ///
 /// # Errors
 /// Why it cannot be a plugin.

@@ -4,7 +4,7 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use corral_lab::run::Plugins;
-use corral_plugin_abi::host::{Isolation, Policy, RunIn};
+use corral_plugin_abi::host::{Isolation, LoadPolicy, RunIn};
 use pyo3::prelude::*;
 
 use crate::errors::{Answer, Error, warn};
@@ -33,7 +33,7 @@ impl Shelf {
         let module: OsString = py.import("corral._corral")?.getattr("__file__")?.extract()?;
         let arguments = ["-I", "-S", "-c", SCRIPT].map(OsString::from).into_iter().chain([module]).collect();
         let isolation = Isolation { program, arguments, ..Isolation::default() };
-        let policy = Policy { run_in: RunIn::user_vouches(), isolation, ..Policy::default() };
+        let policy = LoadPolicy { run_in: RunIn::user_vouches(), isolation, ..LoadPolicy::default() };
         let mut plugins = Plugins::new(policy);
         exit::detach(py, || plugins.add_dir(folder));
         for why in plugins.refused() {

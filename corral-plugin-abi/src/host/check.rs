@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use super::error::LoadError;
 use super::loader::{Door, Library, load_file};
-use super::policy::Policy;
+use super::policy::LoadPolicy;
 use super::preflight::preflight;
 
 /// Rounds of the longest law.
@@ -143,7 +143,7 @@ pub struct Inspection {
 
 /// Goes through the steps of loading one by one: pre-flight, then version and layout, where the policy
 /// says ([`RunIn`](super::RunIn)).
-pub fn inspect(path: &Path, policy: &Policy) -> Inspection {
+pub fn inspect(path: &Path, policy: &LoadPolicy) -> Inspection {
     let seen = match preflight(path) {
         Ok(seen) => seen,
         Err(why) => return Inspection { steps: vec![("pre-flight", Err(why))], loaded: None },

@@ -14,7 +14,7 @@ use super::check::{self, Verdict};
 use super::error::{LoadError, Refused};
 use super::foreign::here;
 use super::isolated::{self, Image, Isolation};
-use super::policy::{Policy, Process, RunIn};
+use super::policy::{LoadPolicy, Process, RunIn};
 use super::portable;
 use super::preflight::{open, preflight_bytes, read};
 use super::sealed::Sealed;
@@ -221,13 +221,13 @@ pub(super) fn stem(path: &Path) -> String {
 ///
 /// # Errors
 /// The reason why not.
-pub fn load_file(path: &Path, policy: &Policy) -> Result<Library, Refused> {
+pub fn load_file(path: &Path, policy: &LoadPolicy) -> Result<Library, Refused> {
     looked_at(Seen::default().examine(path, policy)?)
 }
 
 /// Loads every library of a folder, in the order of their names: files that end like libraries of this system. One
 /// that is refused never stops the others. A folder that cannot be read, or must not be trusted, is one refusal.
-pub fn load_dir(path: &Path, policy: &Policy) -> Vec<Result<Library, Refused>> {
+pub fn load_dir(path: &Path, policy: &LoadPolicy) -> Vec<Result<Library, Refused>> {
     let found = Seen::default().examine_dir(path, policy);
     found.into_iter().map(|library| looked_at(library?)).collect()
 }
@@ -255,7 +255,7 @@ pub(super) struct Seen {
 
 impl Seen {
     /// Examines the files of a folder; runs nothing of them.
-    pub(super) fn examine_dir(&mut self, path: &Path, policy: &Policy) -> Vec<Result<Library, Refused>> {
+    pub(super) fn examine_dir(&mut self, path: &Path, policy: &LoadPolicy) -> Vec<Result<Library, Refused>> {
         let refused = |why| vec![Err(Refused { path: path.to_owned(), why })];
         let files = match trusted_folder(path, policy).and_then(|()| Ok(std::fs::read_dir(path)?)) {
             Ok(files) => files,
@@ -277,11 +277,11 @@ impl Seen {
     }
 
     /// Examines a file; runs nothing of it.
-    pub(super) fn examine(&mut self, path: &Path, policy: &Policy) -> Result<Library, Refused> {
+    pub(super) fn examine(&mut self, path: &Path, policy: &LoadPolicy) -> Result<Library, Refused> {
         self.try_examine(path, policy).map_err(|why| Refused { path: path.to_owned(), why })
     }
 
-    fn try_examine(&mut self, path: &Path, policy: &Policy) -> Result<Library, LoadError> {
+    fn try_examine(&mut self, path: &Path, policy: &LoadPolicy) -> Result<Library, LoadError> {
         if let Some(system) = other_system(path) {
             return Err(LoadError::OtherSystem(system.into()));
         }
@@ -335,7 +335,7 @@ impl Seen {
 }
 
 /// No one else may put files into the folder, or (by its sticky bit) replace those of others.
-pub(super) fn trusted_folder(path: &Path, policy: &Policy) -> Result<(), LoadError> {
+pub(super) fn trusted_folder(path: &Path, policy: &LoadPolicy) -> Result<(), LoadError> {
     let about = std::fs::metadata(path)?;
     trusted("its folder", &about, 0o1002, policy)
 }
@@ -353,7 +353,12 @@ fn identity(_: &Metadata) -> Option<(u64, u64)> {
 
 /// Only the user and root may change it: of the bits of `writable` not only the last is set, and they own it.
 #[cfg(target_os = "linux")]
-fn trusted(what: &'static str, about: &Metadata, writable: u32, policy: &Policy) -> Result<(), LoadError> {
+fn trusted(
+    what: &'static str,
+    about: &Metadata,
+    writable: u32,
+    policy: &LoadPolicy,
+) -> Result<(), LoadError> {
     use std::os::unix::fs::MetadataExt;
     if about.mode() & writable == 0o002 && !policy.allow_world_writable {
         return Err(LoadError::Writable(what.into(), about.mode() & 0o7777));
@@ -366,6 +371,6 @@ fn trusted(what: &'static str, about: &Metadata, writable: u32, policy: &Policy)
 }
 
 #[cfg(not(target_os = "linux"))]
-fn trusted(_: &'static str, _: &Metadata, _: u32, _: &Policy) -> Result<(), LoadError> {
+fn trusted(_: &'static str, _: &Metadata, _: u32, _: &LoadPolicy) -> Result<(), LoadError> {
     Ok(())
 }

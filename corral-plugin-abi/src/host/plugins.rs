@@ -11,13 +11,13 @@ use serde::Serialize;
 
 use super::error::Refused;
 use super::loader::{Library, Seen, stem, trusted_folder};
-use super::policy::Policy;
+use super::policy::LoadPolicy;
 use super::table::BaseInfo;
 
 /// The plugins of a program: bases by the key `file-stem/base`.
 #[derive(Debug, Default)]
 pub struct Plugins {
-    policy: Policy,
+    policy: LoadPolicy,
     seen: Seen,
     plugins: Vec<Library>,
     refused: Vec<Refused>,
@@ -55,7 +55,7 @@ pub struct Listing {
 
 impl Plugins {
     /// None at all.
-    pub fn new(policy: Policy) -> Self {
+    pub fn new(policy: LoadPolicy) -> Self {
         Self { policy, ..Self::default() }
     }
 

@@ -8,7 +8,7 @@ use super::portable::OpenModule;
 /// What a host is willing to load, and where it runs it. The default refuses files that others may change, and runs
 /// nothing of a plugin in this process.
 #[derive(Debug, Clone, Default)]
-pub struct Policy {
+pub struct LoadPolicy {
     /// Also load files, and from folders, that everybody may write.
     pub allow_world_writable: bool,
     /// Also load files, and from folders, that belong to somebody other than the user and root.
@@ -49,7 +49,7 @@ impl RunIn {
     ///
     /// It is safe as starting another program is: the user chose the folder, named the base, and could as well have run the
     /// file. Use it only where that is so, and never where the folder or the name of a base comes from somebody else. The other
-    /// fields of [`Policy`] refuse files that others may have changed.
+    /// fields of [`LoadPolicy`] refuse files that others may have changed.
     pub fn user_vouches() -> Self {
         Self(Process::ChildrenUnlessUsed)
     }
@@ -64,7 +64,7 @@ impl RunIn {
     }
 }
 
-impl Policy {
+impl LoadPolicy {
     /// Everything in this process.
     ///
     /// # Safety

@@ -1,5 +1,5 @@
 //! The portable door, as far as it is the host's: WebAssembly modules beside libraries. What runs them is a crate of its own,
-//! `corral-plugin-wasm`, which a program names in the field `wasm` of its [`Policy`](super::Policy).
+//! `corral-plugin-wasm`, which a program names in the field `wasm` of its [`LoadPolicy`](super::LoadPolicy).
 
 use std::fmt::Debug;
 use std::path::Path;

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::OnceLock;
 
-use corral_plugin_abi::host::Policy;
+use corral_plugin_abi::host::LoadPolicy;
 
 /// The workspace.
 pub fn workspace() -> PathBuf {
@@ -62,9 +62,9 @@ pub fn cargo(folder: &Path, args: &[&str]) -> BTreeMap<String, PathBuf> {
 }
 
 /// Everything in this process.
-pub fn in_this_process() -> Policy {
+pub fn in_this_process() -> LoadPolicy {
     // SAFETY: the fixtures are this repository's. Hostile ones break the promise on purpose, in a process of their own.
-    unsafe { Policy::in_this_process() }
+    unsafe { LoadPolicy::in_this_process() }
 }
 
 /// A Rust fixture by the name of its example.

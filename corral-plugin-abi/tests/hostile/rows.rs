@@ -5,7 +5,7 @@ use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-use corral_plugin_abi::host::{Isolation, Policy, load_file};
+use corral_plugin_abi::host::{Isolation, LoadPolicy, load_file};
 use corral_plugin_abi::prelude::*;
 use rand::SeedableRng;
 use rand_pcg::Pcg64Dxsm;
@@ -329,7 +329,7 @@ pub fn play(home: &str, library: &Path) {
     let isolation = Isolation { time_limit, start_limit, ..Isolation::default() };
     let policy = match home {
         "here" => in_this_process(),
-        _ => Policy { isolation, ..Policy::default() },
+        _ => LoadPolicy { isolation, ..LoadPolicy::default() },
     };
     if home == "examined" {
         let loaded = load_file(library, &policy).unwrap();
@@ -358,7 +358,7 @@ fn computed() -> [u64; 2] {
     [(-two / three).to_bits(), (small * two).to_bits()]
 }
 
-fn lived(library: &Path, policy: &Policy) -> Result<(), String> {
+fn lived(library: &Path, policy: &LoadPolicy) -> Result<(), String> {
     let loaded = load_file(library, policy).map_err(|e| format!("refused: {}", e.why))?;
     let failed = |e: BaseError| format!("failed: {e}");
     let description = &loaded.bases()[0].description;

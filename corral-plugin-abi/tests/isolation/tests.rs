@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use corral_core::{Corral, CorralParams, Ensemble, Horizon, Order};
-use corral_plugin_abi::host::{Isolation, Library, Plugins, Policy, RunIn, load_file};
+use corral_plugin_abi::host::{Isolation, Library, LoadPolicy, Plugins, RunIn, load_file};
 use corral_plugin_abi::prelude::*;
 use rand::SeedableRng;
 use rand_pcg::Pcg64Dxsm;
@@ -25,9 +25,9 @@ pub const ALL: &[(&str, fn())] = &[
     ("a_spec_isolates_one_base", a_spec_isolates_one_base),
 ];
 
-fn apart(limit_ms: u64) -> Policy {
+fn apart(limit_ms: u64) -> LoadPolicy {
     let isolation = Isolation { time_limit: Duration::from_millis(limit_ms), ..Isolation::default() };
-    Policy { isolation, ..Policy::default() }
+    LoadPolicy { isolation, ..LoadPolicy::default() }
 }
 
 /// Generous where nothing is late on purpose: the machine may be busy.
@@ -74,7 +74,7 @@ fn the_same_run_bit_for_bit() {
 fn points_cross_as_well() {
     let (here, there) = (in_this_process(), apart(PATIENT));
     let setup = Setup::new(Space::Points(Set::Box { dim: 5 }), None);
-    let build = |policy: &Policy| {
+    let build = |policy: &LoadPolicy| {
         let loaded = load_file(&rust("draws"), policy).unwrap();
         loaded.build("walk", "", &setup).unwrap().into_points().expect("points were asked for")
     };
@@ -226,7 +226,7 @@ fn a_run_goes_on_without_the_base_that_died() {
 }
 
 fn a_spec_isolates_one_base() {
-    let mut registry = Plugins::new(Policy { run_in: RunIn::user_vouches(), ..Policy::default() });
+    let mut registry = Plugins::new(LoadPolicy { run_in: RunIn::user_vouches(), ..LoadPolicy::default() });
     registry.add_file(&rust("draws")).unwrap();
     let build = |params: &str, isolate: bool| {
         registry.build("draws/draws", &toml::from_str(params).unwrap(), isolate, &world(2, 1))

@@ -5,7 +5,7 @@ use std::fs;
 use std::path::Path;
 
 use crate::common::{SHARED, c, folder, in_this_process, rust};
-use corral_plugin_abi::host::{Door, Library, LoadError, Plugins, Policy, Refused, load_dir, load_file};
+use corral_plugin_abi::host::{Door, Library, LoadError, LoadPolicy, Plugins, Refused, load_dir, load_file};
 use corral_plugin_abi::prelude::*;
 use rand::SeedableRng;
 use rand_pcg::Pcg64Dxsm;
@@ -423,7 +423,7 @@ mod unix {
             println!("skipped: only root gives files away");
             return;
         }
-        let allowing = Policy { allow_other_owners: true, ..in_this_process() };
+        let allowing = LoadPolicy { allow_other_owners: true, ..in_this_process() };
         let told = refuse(&path).to_string();
         assert!(told.starts_with("the file belongs to user 12345, who is neither you nor root"), "{told}");
         assert!(load_file(&path, &allowing).is_ok());
@@ -454,7 +454,7 @@ mod unix {
         let dir = folder();
         let path = dir.path().join("a.so");
         fs::copy(rust("draws"), &path).unwrap();
-        let allowing = Policy { allow_world_writable: true, ..in_this_process() };
+        let allowing = LoadPolicy { allow_world_writable: true, ..in_this_process() };
         chmod(&path, 0o666);
         assert!(refuse(&path).to_string().starts_with("the file can be written by everybody (mode 666)"));
         assert!(load_file(&path, &allowing).is_ok());
@@ -503,7 +503,7 @@ fn what_was_judged_is_what_runs() {
 fn a_list_of_digests_decides_what_may_be_loaded() {
     let loaded = load_file(&rust("draws"), &in_this_process()).unwrap();
     assert_eq!(loaded.sha256.len(), 64);
-    let only = |digest: String| Policy { allowed: Some(BTreeSet::from([digest])), ..in_this_process() };
+    let only = |digest: String| LoadPolicy { allowed: Some(BTreeSet::from([digest])), ..in_this_process() };
     assert!(load_file(&rust("draws"), &only(loaded.sha256.to_uppercase())).is_ok());
     let refused = load_file(&rust("faults"), &only(loaded.sha256)).unwrap_err();
     assert!(matches!(refused.why, LoadError::NotAllowed(_)), "{refused}");

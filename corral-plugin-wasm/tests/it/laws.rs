@@ -4,7 +4,7 @@ use corral_core::contract::{Subject, check_all};
 use corral_core::set::Set;
 use corral_core::{Abilities, Arm, Base, Context, Feedback, Learner, Order, Rng, Setup, Space};
 use corral_plugin_abi::Plugin;
-use corral_plugin_abi::host::{Door, Plugins, Policy, inspect};
+use corral_plugin_abi::host::{Door, LoadPolicy, Plugins, inspect};
 
 use crate::twin::{MyBase, Params};
 use crate::{ARMS, Boxed, FUEL, build, greedy, honest, play, rng, with, x};
@@ -119,7 +119,7 @@ fn a_folder_has_modules_beside_libraries() {
     {
         std::fs::write(dir.path().join(name), bytes).unwrap();
     }
-    let policy = Policy { wasm: Some(corral_plugin_wasm::open), ..Policy::default() };
+    let policy = LoadPolicy { wasm: Some(corral_plugin_wasm::open), ..LoadPolicy::default() };
     let mut plugins = Plugins::new(policy.clone());
     plugins.add_dir(dir.path());
     assert_eq!(plugins.list()[0].key, "mine/greedy");
@@ -139,6 +139,6 @@ fn a_folder_has_modules_beside_libraries() {
     let why = build("fuel = -1", false).unwrap_err();
     assert!(why.contains("fuel must be a number of steps, at least 1, but is -1"), "{why}");
     assert!(inspect(&dir.path().join("mine.wasm"), &policy).loaded.is_some());
-    let lacks = inspect(&dir.path().join("mine.wasm"), &Policy::default()).steps.pop().unwrap().1;
+    let lacks = inspect(&dir.path().join("mine.wasm"), &LoadPolicy::default()).steps.pop().unwrap().1;
     assert!(lacks.unwrap_err().to_string().contains("--features wasm"));
 }
