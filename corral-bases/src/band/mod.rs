@@ -42,7 +42,7 @@ use crate::{Cheapest, Priced, Rescaled, Smoothed};
 pub type Band<D> = Ensemble<Context, D, Box<dyn Master>>;
 
 /// Where bases come from that this crate does not have: plugins, for one. Their names have a slash.
-pub trait Source {
+pub trait OtherBases {
     /// The base of a recipe, for the world of `setup`.
     ///
     /// # Errors
@@ -56,7 +56,7 @@ pub trait Source {
 }
 
 /// There are no others.
-impl Source for () {
+impl OtherBases for () {
     fn build(&self, base: &BaseRecipe, _: &Setup) -> Result<Learner, BuildError> {
         Err(BuildError::unfit("base", &base.name, "a folder of plugins"))
     }
@@ -137,7 +137,7 @@ pub struct Member<D: 'static> {
 #[derive(Clone, Copy)]
 pub struct Assembler<'a> {
     setup: &'a Setup,
-    others: &'a dyn Source,
+    others: &'a dyn OtherBases,
 }
 
 impl<'a> Assembler<'a> {
@@ -148,7 +148,7 @@ impl<'a> Assembler<'a> {
 
     /// The same, with bases of another source too.
     #[must_use]
-    pub fn with(self, others: &'a dyn Source) -> Self {
+    pub fn with(self, others: &'a dyn OtherBases) -> Self {
         Self { others, ..self }
     }
 

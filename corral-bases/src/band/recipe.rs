@@ -16,7 +16,7 @@ pub enum Recipe {
     Band(BandRecipe),
 }
 
-/// A base by name: built in, or of another [`Source`](super::Source).
+/// A base by name: built in, or of another [`OtherBases`](super::OtherBases).
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct BaseRecipe {
     /// Its name in the registry.

@@ -1,6 +1,6 @@
 //! Which compiled plugins a run uses.
 
-use corral_bases::band::{BaseRecipe, Source};
+use corral_bases::band::{BaseRecipe, OtherBases};
 use corral_core::registry::BuildError;
 use corral_core::{Learner, Setup};
 use corral_plugin_abi::host::{Library, Plugins};
@@ -10,7 +10,7 @@ use crate::spec::LearnerSpec;
 /// Plugins as a source of bases.
 pub struct FromPlugins<'a>(pub &'a Plugins);
 
-impl Source for FromPlugins<'_> {
+impl OtherBases for FromPlugins<'_> {
     fn build(&self, base: &BaseRecipe, setup: &Setup) -> Result<Learner, BuildError> {
         self.0.build(&base.name, &base.params, base.isolate, setup)
     }
