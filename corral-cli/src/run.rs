@@ -12,7 +12,7 @@ use corral_lab::report;
 use corral_lab::run::{
     Plugins, Resources, RunError, Timings, about, check_telling, costs, estimate, run as drive,
 };
-use corral_lab::spec::{Source, Spec, SpecError, StabilitySpec, Swept};
+use corral_lab::spec::{Spec, SpecError, SpecText, StabilitySpec, Swept};
 use corral_lab::store::{self, Results, Shard, results_csv};
 
 use crate::plugins::PluginDir;
@@ -96,7 +96,7 @@ pub fn run(args: RunArgs) -> Result<(), Failure> {
     let mut pairs = args.set.clone();
     pairs.extend(args.rounds.map(|n| ("rounds".to_owned(), n.to_string())));
     pairs.extend(args.seeds.iter().map(|s| ("seeds".to_owned(), s.clone())));
-    let source = Source::parse(&text).and_then(|s| s.overridden(args.fast, &pairs)).map_err(named)?;
+    let source = SpecText::parse(&text).and_then(|s| s.overridden(args.fast, &pairs)).map_err(named)?;
     if let Some(spec) = StabilitySpec::of(&source).map_err(named)? {
         return run_stability(&args, &spec);
     }

@@ -12,7 +12,7 @@ use corral_core::{Learner, Space, snapshot};
 use corral_lab::export::{Export, Value, What};
 use corral_lab::findings::Findings;
 use corral_lab::run::{self as runner, CellRecord, CellSpec, Plugins, Progress, Resources, Timings};
-use corral_lab::spec::{Source, Spec, StabilitySpec};
+use corral_lab::spec::{Spec, SpecText, StabilitySpec};
 use corral_lab::store::{Shard, write_whole};
 use corral_lab::summary::{Figure, SummaryRow};
 use corral_lab::{advice, experiments, report};
@@ -41,7 +41,7 @@ struct Asked {
 
 impl Asked {
     fn read(text: String, fast: bool) -> Answer<Self> {
-        let source = Source::parse(&text)?.overridden(fast, &[])?;
+        let source = SpecText::parse(&text)?.overridden(fast, &[])?;
         let runs = StabilitySpec::of(&source)?.is_none();
         Error::unless(runs, "a spec that measures stability is run by the program: corral run")?;
         Ok(Self { spec: Spec::of(&source)?, text, fast })

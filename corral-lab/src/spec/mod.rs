@@ -17,7 +17,7 @@ use serde::Serialize;
 
 pub use located::Place;
 pub use origin::Origin;
-pub use overrides::{Source, value_of};
+pub use overrides::{SpecText, value_of};
 pub use schema::schema;
 pub use stability::{StabilityRow, StabilitySpec};
 
@@ -365,14 +365,14 @@ impl Spec {
     /// # Errors
     /// Names the line and what is wrong there.
     pub fn parse(text: &str) -> Result<Self> {
-        Self::of(&Source::parse(text)?)
+        Self::of(&SpecText::parse(text)?)
     }
 
     /// Reads a spec with what the command line says instead.
     ///
     /// # Errors
     /// Names the line or the argument, and what is wrong there.
-    pub fn of(source: &Source) -> Result<Self> {
+    pub fn of(source: &SpecText) -> Result<Self> {
         read::spec(source)
     }
 

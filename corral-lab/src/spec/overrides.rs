@@ -7,12 +7,12 @@ use super::{Result, SpecError};
 
 /// The text of a spec, read as TOML, with what the command line says instead.
 #[derive(Debug, Clone)]
-pub struct Source {
+pub struct SpecText {
     text: String,
     pub(super) table: Table,
 }
 
-impl Source {
+impl SpecText {
     /// Reads TOML.
     ///
     /// # Errors

@@ -12,11 +12,11 @@ use super::located::{Node, Place, Table};
 use super::schema::{keys, words};
 use super::sweep::{Sweep, changing, grid, label};
 use super::{
-    BandSpec, BaseSpec, EnvironmentSpec, LearnerSpec, NamedLearner, Origin, Result, RunSpec, Source, Spec,
-    SpecError, Surrounding, Swept, distinct,
+    BandSpec, BaseSpec, EnvironmentSpec, LearnerSpec, NamedLearner, Origin, Result, RunSpec, Spec, SpecError,
+    SpecText, Surrounding, Swept, distinct,
 };
 
-pub(super) fn spec(source: &Source) -> Result<Spec> {
+pub(super) fn spec(source: &SpecText) -> Result<Spec> {
     let table = &source.table;
     table.only(&keys(""))?;
     let sweep = Sweep::read(table)?;
@@ -308,7 +308,7 @@ impl LearnerSpec {
     /// # Errors
     /// What is wrong with it.
     pub fn parse(text: &str) -> Result<Self> {
-        learner(&Source::parse(text)?.table, &Bands(Vec::new()))
+        learner(&SpecText::parse(text)?.table, &Bands(Vec::new()))
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::located::Node;
 use super::read::one_base;
-use super::{BaseSpec, Result, Source, SpecError};
+use super::{BaseSpec, Result, SpecError, SpecText};
 
 const KEYS: &[&str] = &["name", "asks", "rounds", "seeds", "ranges", "schedule", "stability", "fast"];
 
@@ -45,7 +45,7 @@ impl StabilitySpec {
     ///
     /// # Errors
     /// Names the place and what is wrong there.
-    pub fn of(source: &Source) -> Result<Option<Self>> {
+    pub fn of(source: &SpecText) -> Result<Option<Self>> {
         let table = &source.table;
         let Some(rows) = table.get("stability") else { return Ok(None) };
         table.only(KEYS)?;
@@ -104,7 +104,7 @@ mod tests {
 
     #[test]
     fn a_table_of_bases_is_read_and_checked() {
-        let read = |text: &str| StabilitySpec::of(&Source::parse(text).unwrap());
+        let read = |text: &str| StabilitySpec::of(&SpecText::parse(text).unwrap());
         let text = "rounds = 100\nranges = [1, 2.5]\n[[stability]]\nbase = \"exp4\"\n[[stability]]\n\
                     base = { name = \"bgd\", label = \"slow\", rate = 0.1 }\nalpha = 0.25\nrounds-times = 10\n";
         let spec = read(text).unwrap().unwrap();
