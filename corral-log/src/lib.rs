@@ -6,7 +6,7 @@
 //!
 //! ```
 //! use corral_core::TicketId;
-//! use corral_log::{Decided, Given, Outcome, Played, Reader, Record, Start, Writer};
+//! use corral_log::{Decided, Given, RewardLine, Played, Reader, Record, Start, Writer};
 //!
 //! let mut log = Vec::new();
 //! let mut writer = Writer::new(&mut log);
@@ -15,7 +15,7 @@
 //! writer.write(&Record::Start(Start { bases: names(&["ucb1", "exp3"]), actions: names(&["a", "b"]), ..Start::new(7) }))?;
 //! let decision = Decided { propensity: Some(0.25), ..Decided::new(id, Played::Arm(1), 2) };
 //! writer.write(&Record::Decision(decision))?;
-//! writer.write(&Record::Outcome(Outcome::new(id, Given::reward(1.0))))?;
+//! writer.write(&Record::Outcome(RewardLine::new(id, Given::reward(1.0))))?;
 //!
 //! let mut reader = Reader::new(&log[..]).checked(0);
 //! while let Some(record) = reader.read()? {
@@ -77,7 +77,7 @@ pub use join::{JoinError, JoinOptions, Joined, join};
 pub use ours::Ours;
 pub use read::{ReadError, Reader};
 pub use record::{
-    Both, Change, Decided, Expire, Given, Member, Offered, Outcome, Played, Record, RecordError, Start,
+    Both, Change, Decided, Expire, Given, Member, Offered, Played, Record, RecordError, RewardLine, Start,
     VERSION,
 };
 pub use report::{Difference, Report, Validity, Value, Weights};

@@ -16,7 +16,7 @@ pub enum Record {
     /// A decision whose outcome is a line of its own, if it comes.
     Decision(Decided),
     /// What came of a decision.
-    Outcome(Outcome),
+    Outcome(RewardLine),
     /// A decision together with its outcome.
     Both(Both),
     /// A base came or went.
@@ -288,7 +288,7 @@ impl Given {
 /// What came of a decision, as a line of its own. Outcomes from elsewhere, which know a decision by its key alone, are no lines of
 /// a log: [`join`](crate::join) finds their decisions.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Outcome {
+pub struct RewardLine {
     /// Which decision.
     #[serde(with = "id")]
     pub id: TicketId,
@@ -303,7 +303,7 @@ pub struct Outcome {
     pub given: Given,
 }
 
-impl Outcome {
+impl RewardLine {
     /// What came of a decision, at a time that is not known.
     pub fn new(id: TicketId, given: Given) -> Self {
         Self { id, at: None, key: None, given }
@@ -463,7 +463,7 @@ impl Record {
             "decision" => Self::Decision(serde_json::from_slice(line)?),
             "outcome" => {
                 let Id { id, at, key } = serde_json::from_slice(line)?;
-                Self::Outcome(Outcome { id, at, key, given: given()? })
+                Self::Outcome(RewardLine { id, at, key, given: given()? })
             }
             "both" => Self::Both(Both { decision: serde_json::from_slice(line)?, given: given()? }),
             "member" => Self::Member(serde_json::from_slice(line)?),

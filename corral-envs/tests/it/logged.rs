@@ -68,7 +68,7 @@ fn a_log_is_replayed_without_bias() {
 #[test]
 fn a_decision_log_is_played_as_its_table_is() {
     use corral_core::TicketId;
-    use corral_log::{Both, Decided, Given, Outcome, Played, Record, Start, Writer};
+    use corral_log::{Both, Decided, Given, Played, Record, RewardLine, Start, Writer};
     let dir = TempDir::new().unwrap();
     let (mut log, mut table) = (Vec::new(), "x,action,propensity,reward\n".to_owned());
     let mut writer = Writer::new(&mut log);
@@ -85,7 +85,7 @@ fn a_decision_log_is_played_as_its_table_is() {
         // Two lines, or one.
         if t.is_multiple_of(2) {
             writer.write(&Record::Decision(decision.clone())).unwrap();
-            writer.write(&Record::Outcome(Outcome::new(id, given))).unwrap();
+            writer.write(&Record::Outcome(RewardLine::new(id, given))).unwrap();
         } else {
             writer.write(&Record::Both(Both { decision, given })).unwrap();
         }

@@ -1,6 +1,6 @@
 //! Whatever is done to the lines of a log is found.
 
-use corral_log::{Chain, FaultKind, Given, Outcome, Reader, Record, Start, Writer};
+use corral_log::{Chain, FaultKind, Given, Reader, Record, RewardLine, Start, Writer};
 use proptest::prelude::*;
 
 use crate::common::{id, lines};
@@ -8,7 +8,7 @@ use crate::common::{id, lines};
 const SECRET: u64 = 42;
 
 fn log(rounds: u64) -> Vec<String> {
-    let outcomes = (0..rounds).map(|t| Record::Outcome(Outcome::new(id(t), Given::reward(t as f64))));
+    let outcomes = (0..rounds).map(|t| Record::Outcome(RewardLine::new(id(t), Given::reward(t as f64))));
     let records: Vec<Record> = std::iter::once(Record::Start(Start::new(1))).chain(outcomes).collect();
     lines(&records, Chain::new(SECRET))
 }
@@ -77,7 +77,7 @@ fn a_log_goes_on_where_it_was_or_in_another_file() {
     let mut reader = Reader::new(whole[0].as_bytes()).checked(SECRET);
     while reader.read().unwrap().is_some() {}
 
-    let more = Record::Outcome(Outcome::new(id(0), Given::reward(0.0)));
+    let more = Record::Outcome(RewardLine::new(id(0), Given::reward(0.0)));
     let mut writer = Writer::with(Vec::new(), reader.chain());
     writer.write(&more).unwrap();
     assert_eq!(String::from_utf8(writer.into_inner()).unwrap(), whole[1]);

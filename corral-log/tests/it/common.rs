@@ -2,7 +2,7 @@
 
 use corral_core::{Context, Scale, TicketId};
 use corral_log::{
-    Both, Chain, Change, Decided, Expire, Given, Member, Offered, Outcome, Played, Record, Start, Writer,
+    Both, Chain, Change, Decided, Expire, Given, Member, Offered, Played, Record, RewardLine, Start, Writer,
 };
 
 pub fn id(round: u64) -> TicketId {
@@ -43,10 +43,10 @@ pub fn every_kind() -> Vec<Record> {
     vec![
         Record::Start(start),
         Record::Decision(decision.clone()),
-        Record::Outcome(Outcome {
+        Record::Outcome(RewardLine {
             at: Some(1_700_000_000_456),
             key: Some("gen-1".into()),
-            ..Outcome::new(id(7), Given { weight: Some(2.0), ..Given::loss(0.5) })
+            ..RewardLine::new(id(7), Given { weight: Some(2.0), ..Given::loss(0.5) })
         }),
         Record::Both(Both { decision: Decided { id: id(8), ..decision }, given: Given::reward(1.0) }),
         Record::Decision(Decided::new(id(9), Played::Point(vec![0.5, -0.25]), 0)),

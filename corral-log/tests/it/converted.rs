@@ -2,7 +2,7 @@
 
 use corral_core::Scale;
 use corral_log::{
-    Both, Chain, CsvOut, Decided, DsjsonOut, Given, Ours, OursOut, Outcome, Played, Reader, Record, Row,
+    Both, Chain, CsvOut, Decided, DsjsonOut, Given, Ours, OursOut, Played, Reader, Record, RewardLine, Row,
     RowSource, Sink, Start, Wants, Writer,
 };
 
@@ -35,7 +35,7 @@ fn losses() -> (Vec<Record>, Vec<Record>) {
     };
     let mut apart = vec![Record::Start(start.clone()), both(&pairs[0]), both(&pairs[1])];
     apart.push(Record::Decision(pairs[2].0.clone()));
-    apart.push(Record::Outcome(Outcome::new(id(9), pairs[2].1.clone())));
+    apart.push(Record::Outcome(RewardLine::new(id(9), pairs[2].1.clone())));
     let together = std::iter::once(Record::Start(start)).chain(pairs.iter().map(both)).collect();
     (apart, together)
 }
@@ -101,7 +101,7 @@ fn a_table_in_parquet_keeps_all_but_tickets() {
 #[test]
 fn an_outcome_may_carry_a_foreign_key() {
     let outcome =
-        Outcome { at: Some(7), key: Some("gen-1".into()), ..Outcome::new(id(1), Given::reward(1.0)) };
+        RewardLine { at: Some(7), key: Some("gen-1".into()), ..RewardLine::new(id(1), Given::reward(1.0)) };
     let mut writer = Writer::new(Vec::new());
     writer.write(&Record::Outcome(outcome.clone())).unwrap();
     let text = writer.into_inner();

@@ -3,8 +3,8 @@
 use corral_core::Scale;
 use corral_log::{
     Aggregate, Both, Chain, Csv, CsvOut, Decided, Dsjson, DsjsonOut, FaultKind, Given, JoinOptions, Offered,
-    Ours, OursOut, Outcome, Played, Reader, Record, Row, RowSource, Sink, Start, Wants, Writer, actions_of,
-    join,
+    Ours, OursOut, Played, Reader, Record, RewardLine, Row, RowSource, Sink, Start, Wants, Writer,
+    actions_of, join,
 };
 use proptest::prelude::*;
 
@@ -85,7 +85,7 @@ fn the_loggers_distribution_is_that_of_its_bases() {
 fn outcomes_find_their_decisions_within_the_window() {
     let mut records = vec![Record::Start(Start { scale: Some(Scale::rewards(0.0, 10.0)), ..Start::new(1) })];
     records.extend((0..6).map(|t| Record::Decision(decision(t))));
-    let outcome = |t: u64, v: f64| Record::Outcome(Outcome::new(id(t), Given::reward(v)));
+    let outcome = |t: u64, v: f64| Record::Outcome(RewardLine::new(id(t), Given::reward(v)));
     records.extend([outcome(4, 10.0), outcome(2, 5.0), outcome(2, 9.0), outcome(99, 1.0)]);
     let text = lines(&records, Chain::new(0)).concat();
     let (found, source) = ours(&text, Wants::default());
@@ -107,7 +107,7 @@ fn a_decision_keeps_the_names_and_units_of_its_own_log() {
         Record::Start(Start { actions, scale, ..Start::new(1) })
     };
     let both = |t: u64| Record::Both(Both { decision: decision(t), given: Given::reward(1.0) });
-    let outcome = |t: u64, v: f64| Record::Outcome(Outcome::new(id(t), Given::reward(v)));
+    let outcome = |t: u64, v: f64| Record::Outcome(RewardLine::new(id(t), Given::reward(v)));
     let decisions = [
         start(&["a", "b"], 10.0),
         Record::Decision(decision(0)),

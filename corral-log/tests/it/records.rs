@@ -1,7 +1,7 @@
 //! What is written is what is read.
 
 use corral_core::{Context, TicketId};
-use corral_log::{Chain, Decided, FaultKind, Given, Offered, Outcome, Played, ReadError, Reader, Record};
+use corral_log::{Chain, Decided, FaultKind, Given, Offered, Played, ReadError, Reader, Record, RewardLine};
 use proptest::prelude::*;
 
 use crate::common::{every_kind, id, lines};
@@ -35,7 +35,7 @@ fn lines_stay_as_they_are() {
         context: Some(Context::shared(vec![1.0, 0.5], 3)),
         ..Decided::new(id(7), Played::Arm(1), 3)
     };
-    let outcome = Outcome::new(id(7), Given::reward(1.0));
+    let outcome = RewardLine::new(id(7), Given::reward(1.0));
     let written = lines(&[Record::Decision(decision), Record::Outcome(outcome)], Chain::new(0));
     assert_eq!(
         written[0],

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use corral_core::{Context, Scale, TicketId};
 use corral_lab::saved::Flying;
-use corral_log::{Both, Broken, Chain, Decided, Expire, Given, Member, Outcome, Record, Start, Writer};
+use corral_log::{Both, Broken, Chain, Decided, Expire, Given, Member, Record, RewardLine, Start, Writer};
 
 use crate::errors::{Answer, Error};
 use crate::waiting::now;
@@ -37,7 +37,7 @@ impl Log {
     /// What was learned of a decision: a loss in [0, 1]; nothing, where its outcome is not waited for or not heard.
     pub fn outcome(&mut self, id: TicketId, loss: Option<f64>, scale: Scale) -> Answer<()> {
         self.write(&match loss {
-            Some(loss) => Record::Outcome(Outcome::new(id, given(scale, loss))),
+            Some(loss) => Record::Outcome(RewardLine::new(id, given(scale, loss))),
             None => Record::Expire(Expire { id, loss: None }),
         })
     }
