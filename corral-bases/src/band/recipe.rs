@@ -16,7 +16,7 @@ pub enum Recipe {
     Band(BandRecipe),
 }
 
-/// A base by name: built in, or of another [`OtherBases`](super::OtherBases).
+/// A base by name: built in, or one of [`OtherBases`](super::OtherBases).
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct BaseRecipe {
     /// Its name in the registry.
