@@ -75,7 +75,7 @@ impl Trouble {
                 let more = match others {
                     0 => String::new(),
                     n => format!(
-                        " ({n} more such question{}: `corral new data FILE` answers all)",
+                        " ({n} more such question{}: `corral new data FILE` answers most)",
                         if n == 1 { "" } else { "s" }
                     ),
                 };
