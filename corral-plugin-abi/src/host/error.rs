@@ -30,8 +30,9 @@ pub enum LoadError {
     Platform,
     /// It is a library of another system.
     #[error(
-        "a library for {0}, and plugins are loaded on Linux only: build it there as a .so, link the base into a program of your \
-         own (corral_core::Base), or write it in Python (corral.Base)"
+        "a library for {0}, and plugins are loaded on Linux only: build it there as a .so, or as a WebAssembly module (`corral plugin \
+         new --wasm`), which runs on every system; link the base into a program of your own (corral_core::Base), or write it in \
+         Python (corral.Base)"
     )]
     OtherSystem(Cow<'static, str>),
     /// It is no regular file.

@@ -16,7 +16,7 @@ use super::foreign::here;
 use super::isolated::{self, Image, Isolation};
 use super::policy::{LoadPolicy, Process, RunIn};
 use super::portable;
-use super::preflight::{open, preflight_bytes, read};
+use super::preflight::{open, other_system, preflight_bytes, read};
 use super::sealed::Sealed;
 use super::table::{BaseInfo, Table};
 
@@ -235,15 +235,6 @@ pub fn load_dir(path: &Path, policy: &LoadPolicy) -> Vec<Result<Library, Refused
 fn looked_at(library: Library) -> Result<Library, Refused> {
     let _ = library.about();
     library.refused().map_or(Ok(library), Err)
-}
-
-/// The system that a library is for, by its suffix, where that is not Linux.
-fn other_system(path: &Path) -> Option<&'static str> {
-    match path.extension()?.to_str()? {
-        "dylib" => Some("macOS"),
-        "dll" => Some("Windows"),
-        _ => None,
-    }
 }
 
 /// The files that were examined, by device and inode, and the names that are taken.

@@ -33,7 +33,19 @@ pub struct Preflight {
 /// # Errors
 /// The reason why it cannot be a plugin for this host.
 pub fn preflight(path: &Path) -> Result<Preflight, LoadError> {
+    if let Some(system) = other_system(path) {
+        return Err(LoadError::OtherSystem(system.into()));
+    }
     preflight_bytes(&read(&open(path)?.0)?)
+}
+
+/// The system that a library is for, by its suffix, where that is not Linux.
+pub(super) fn other_system(path: &Path) -> Option<&'static str> {
+    match path.extension()?.to_str()? {
+        "dylib" => Some("macOS"),
+        "dll" => Some("Windows"),
+        _ => None,
+    }
 }
 
 /// Opens a regular file; what is said of it is said of what was opened. A FIFO does not make this wait.
@@ -104,6 +116,14 @@ pub(super) fn unreadable(path: &Path, error: std::io::Error) -> LoadError {
 fn not_a_library(data: &[u8]) -> LoadError {
     if data.is_empty() {
         return LoadError::NotALibrary("it is empty".into());
+    }
+    // By their first bytes, whatever their names are.
+    match FileKind::parse(data) {
+        Ok(FileKind::MachO32 | FileKind::MachO64 | FileKind::MachOFat32 | FileKind::MachOFat64) => {
+            return LoadError::OtherSystem("macOS".into());
+        }
+        Ok(FileKind::Pe32 | FileKind::Pe64) => return LoadError::OtherSystem("Windows".into()),
+        _ => {}
     }
     let start: String = data.iter().take(4).map(|b| format!("{b:02x}")).collect();
     LoadError::NotALibrary(format!("{} bytes that begin with {start}", data.len()))

@@ -5,7 +5,9 @@ use std::fs;
 use std::path::Path;
 
 use crate::common::{SHARED, c, folder, in_this_process, rust};
-use corral_plugin_abi::host::{Door, Library, LoadError, LoadPolicy, Plugins, Refused, load_dir, load_file};
+use corral_plugin_abi::host::{
+    Door, Library, LoadError, LoadPolicy, Plugins, Refused, inspect, load_dir, load_file,
+};
 use corral_plugin_abi::prelude::*;
 use rand::SeedableRng;
 use rand_pcg::Pcg64Dxsm;
@@ -88,6 +90,23 @@ fn every_plugin_of_a_folder_loads_and_one_bad_file_stops_none() {
         assert!(
             refused.contains(&format!("a library for {system}, and plugins are loaded on Linux only: build")),
             "{refused}"
+        );
+        assert!(refused.contains("WebAssembly"), "{refused}");
+    }
+    // The same where one file is looked at, by its name or by its bytes.
+    let mac: Vec<u8> =
+        [0xfeed_facf_u32, 0x0100_000c, 0, 6].iter().flat_map(|word| word.to_le_bytes()).collect();
+    for (file, bytes, system) in
+        [("x.dylib", &b"any"[..], "macOS"), ("x.dll", b"any", "Windows"), ("renamed.so", &mac, "macOS")]
+    {
+        let path = dir.path().join(file);
+        fs::write(&path, bytes).unwrap();
+        let found = inspect(&path, &in_this_process());
+        assert!(found.loaded.is_none() && found.steps.len() == 1);
+        let why = found.steps[0].1.as_ref().unwrap_err().to_string();
+        assert!(
+            why.contains(&format!("a library for {system}")) && why.contains("WebAssembly"),
+            "{file}: {why}"
         );
     }
 
