@@ -59,8 +59,15 @@ pub fn plugin(args: PluginArgs) -> Result<(), Failure> {
             };
             let folder = folder.map_err(Failure::usage)?;
             let installed = format!("plugins/{name}.{suffix}");
+            // Without a checkout it asks for a crate that a registry may not have.
+            let needs = if wasm || checkout.is_some() {
+                ""
+            } else {
+                "\nno checkout of Corral was found, so Cargo.toml asks the registry for corral-plugin-abi: where it is not there, name a \
+                 checkout, here with --corral DIR or in Cargo.toml with path = \"DIR/corral-plugin-abi\"\n"
+            };
             print(&format!(
-                "wrote {0}\n\n  cd {0}\n  {build}\n  corral plugin check {library}\n  install -D -m 644 {library} \
+                "wrote {0}\n{needs}\n  cd {0}\n  {build}\n  corral plugin check {library}\n  install -D -m 644 {library} \
                  {installed}\n\nruns look for plugins in plugins/ of the folder that they start in, or in --plugins DIR\n",
                 folder.display()
             ))

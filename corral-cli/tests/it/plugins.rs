@@ -351,7 +351,8 @@ fn a_new_plugin_is_written_with_the_commands_that_build_it() {
     // A checkout is named as it is seen from the plugin's folder.
     std::fs::create_dir_all(dir.path().join("house/corral-plugin-abi")).unwrap();
     std::fs::write(dir.path().join("house/corral-plugin-abi/Cargo.toml"), "").unwrap();
-    assert!(corral(dir.path(), &["plugin", "new", "other", "--corral", "house"]).status.success());
+    let other = corral(dir.path(), &["plugin", "new", "other", "--corral", "house"]);
+    assert!(other.status.success() && !out(&other).contains("registry"), "{}", out(&other));
     assert!(manifest("other").contains("{ version = \"0."), "{}", manifest("other"));
     assert!(manifest("other").contains("path = \"../house/corral-plugin-abi\" }"), "{}", manifest("other"));
     assert!(corral(dir.path(), &["plugin", "new", "inside", "--dir", "house"]).status.success());
@@ -364,3 +365,6 @@ fn a_new_plugin_is_written_with_the_commands_that_build_it() {
     assert_eq!(corral(dir.path(), &["plugin", "new", "my-base"]).status.code(), Some(2));
     assert_eq!(corral(dir.path(), &["plugin", "new", "My Base"]).status.code(), Some(2));
 }
+    assert!(out(&wrote).contains("--corral DIR"), "{}", out(&wrote));
+    let read_me = std::fs::read_to_string(dir.path().join("my-base/README.md")).unwrap();
+    assert!(read_me.contains("--corral DIR"), "{read_me}");
