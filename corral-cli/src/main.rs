@@ -22,6 +22,7 @@ mod schema;
 mod serve;
 mod signals;
 mod stability;
+mod supervise;
 mod table;
 
 use std::path::{Path, PathBuf};
@@ -35,13 +36,17 @@ use corral_lab::choice::Choice;
 fn main() -> ExitCode {
     // A copy of this program that was started as the home of a plugin never returns from here.
     corral_plugin_abi::host::isolated_main();
-    match Cli::parse().execute() {
-        Ok(()) => ExitCode::SUCCESS,
+    let arguments = supervise::arguments();
+    supervise::exit_code(match Cli::parse_from(arguments).execute() {
+        Ok(()) => 0,
         Err(failure) => {
-            say(&format!("error: {}", failure.message));
-            ExitCode::from(failure.code)
+            // Without a message, it was said by a child.
+            if !failure.message.is_empty() {
+                say(&format!("error: {}", failure.message));
+            }
+            failure.code
         }
-    }
+    })
 }
 
 /// Corral runs a band of bandit algorithms and does nearly as well as the best of them would alone.

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use clap::{Args, Subcommand};
-use corral_plugin_abi::host::{LoadPolicy, inspect, scaffold, scaffold_wasm};
+use corral_plugin_abi::host::{ISOLATE, LoadPolicy, inspect, scaffold, scaffold_wasm};
 
 use crate::plugins::Trust;
 use crate::{Failure, print};
@@ -120,8 +120,7 @@ fn check(file: &Path, params: &str, policy: &LoadPolicy) -> Result<(), Failure> 
             Ok(verdict) => verdict,
             Err(why) => {
                 broken += 1;
-                let hint = "in a run, isolate = true in its table gives it a process of its own, so that it ends no other";
-                print(&format!("\n{name}\nBROKEN  it can be examined: {why}\n        {hint}\n"))?;
+                print(&format!("\n{name}\nBROKEN  it can be examined: {why}\n        {ISOLATE}\n"))?;
                 continue;
             }
         };
@@ -135,6 +134,9 @@ fn check(file: &Path, params: &str, policy: &LoadPolicy) -> Result<(), Failure> 
                     print(&format!("BROKEN  {law}: {why}\n"))?;
                 }
             }
+        }
+        if verdict.ends_processes() {
+            print(&format!("        {ISOLATE}\n"))?;
         }
     }
     match broken {

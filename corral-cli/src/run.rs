@@ -10,15 +10,16 @@ use corral_lab::findings::Findings;
 use corral_lab::model::Model;
 use corral_lab::report;
 use corral_lab::run::{
-    Plugins, Resources, RunError, Timings, about, check_telling, costs, estimate, run as drive,
+    Plugins, Resources, RunError, Timings, about, check_telling, costs, estimate, plugins_here, run as drive,
 };
-use corral_lab::spec::{Spec, SpecError, SpecText, StabilitySpec, Swept};
+use corral_lab::spec::{LearnerSpec, Spec, SpecError, SpecText, StabilitySpec, Swept};
 use corral_lab::store::{self, Results, Shard, results_csv};
 
 use crate::plugins::PluginDir;
 use crate::progress::Reporter;
 use crate::{
-    Failure, Format, emit, exponents, parse_bytes, parse_pair, print, read_text, say, signals, table,
+    Failure, Format, emit, exponents, parse_bytes, parse_pair, print, read_text, say, signals, supervise,
+    table,
 };
 
 /// Arguments of `corral run`.
@@ -98,6 +99,10 @@ pub fn run(args: RunArgs) -> Result<(), Failure> {
     pairs.extend(args.seeds.iter().map(|s| ("seeds".to_owned(), s.clone())));
     let source = SpecText::parse(&text).and_then(|s| s.overridden(args.fast, &pairs)).map_err(named)?;
     if let Some(spec) = StabilitySpec::of(&source).map_err(named)? {
+        let bases: Vec<_> = spec.rows.iter().map(|row| LearnerSpec::Base(row.base.clone())).collect();
+        if let Some(ended) = supervise::run(&plugins_here(&bases)) {
+            return ended;
+        }
         return run_stability(&args, &spec);
     }
     let spec = Spec::of(&source).map_err(named)?;
@@ -114,6 +119,9 @@ pub fn run(args: RunArgs) -> Result<(), Failure> {
     // What cannot be kept is said before anything runs.
     if let Some(label) = &args.keep {
         Model::check(&spec, Some(label.as_str()).filter(|label| *label != "best")).map_err(Failure::usage)?;
+    }
+    if let Some(ended) = supervise::run(&plugins_here(spec.learners.iter().map(|l| &l.learner))) {
+        return ended;
     }
     let plugins = args.plugins.load(args.quiet)?;
     if !args.quiet {

@@ -13,7 +13,7 @@ use indicatif::ProgressBar;
 
 use crate::plugins::PluginDir;
 use crate::table::terminal_width;
-use crate::{Failure, Format, parse_pair, print, signals};
+use crate::{Failure, Format, parse_pair, print, signals, supervise};
 
 /// Arguments of `corral stability`.
 #[derive(Debug, Args)]
@@ -50,6 +50,10 @@ pub struct StabilityArgs {
 /// # Errors
 /// An unknown base or parameter, or one that fails.
 pub fn stability(args: StabilityArgs) -> Result<(), Failure> {
+    let plugin = args.base.contains('/').then_some(args.base.as_str());
+    if let Some(ended) = supervise::run(plugin.as_slice()) {
+        return ended;
+    }
     let plugins = args.plugins.load(args.quiet)?;
     let (kind, claimed) = kind_and_alpha(&args.base, &plugins).map_err(Failure::usage)?;
     let world = Family::of_kind(kind);

@@ -19,7 +19,7 @@ mod scaffold;
 mod sealed;
 mod table;
 
-pub use check::{Inspection, Verdict, inspect};
+pub use check::{ISOLATE, Inspection, Verdict, inspect};
 pub use error::{LoadError, Refused};
 pub use foreign::ForeignBase;
 #[cfg(target_os = "linux")]

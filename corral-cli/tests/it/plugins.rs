@@ -8,7 +8,7 @@ mod common;
 use std::fs;
 use std::process::{Command, Output};
 
-use crate::launch::corral;
+use crate::launch::{corral, refused};
 use common::{SHARED, c, compile, folder, workspace};
 use tempfile::TempDir;
 
@@ -65,8 +65,18 @@ fn plugins_are_found_listed_and_examined() {
     let fine = corral(dir.path(), &["plugin", "check", "plugins/greedy.so"]);
     assert!(fine.status.success() && !out(&fine).contains("FAILED"), "{}{}", out(&fine), err(&fine));
     assert!(out(&fine).contains("ok      continuation"), "{}", out(&fine));
-    let refused = corral(dir.path(), &["plugin", "check", "plugins/text.so"]);
-    assert_eq!((refused.status.code(), &*out(&refused)), (Some(2), "FAILED  pre-flight\n"));
+    let text = corral(dir.path(), &["plugin", "check", "plugins/text.so"]);
+    assert_eq!((text.status.code(), &*out(&text)), (Some(2), "FAILED  pre-flight\n"));
+
+    // A base that ends its process is told how not to end a run.
+    for (fault, hint) in [("\"abort\"", true), ("\"nan\"", false)] {
+        let broken = corral(
+            dir.path(),
+            &["plugin", "check", "plugins/faulty.so", "--params", &format!("fault = {fault}")],
+        );
+        assert_eq!(broken.status.code(), Some(1));
+        assert_eq!(out(&broken).contains("isolate = true in its table"), hint, "{}", out(&broken));
+    }
 }
 
 #[test]
@@ -108,6 +118,63 @@ fn a_base_that_dies_is_benched_and_the_run_goes_on_and_says_so() {
         let benched = answer["learners"][0]["benched"].as_array().unwrap();
         assert!(benched.len() == 2 && benched[1].as_str().unwrap().contains(why), "{benched:?}");
         assert!(fs::read_to_string(dir.path().join(fault).join("report.html")).unwrap().contains(why));
+    }
+}
+
+#[test]
+fn a_plugin_that_ends_the_run_is_named_with_what_to_do() {
+    let Some(dir) = user() else { return };
+    let here = |fault: &str| format!("{{ name = \"faulty/faulty\", fault = {fault:?} }}");
+    for (fault, how) in [
+        ("null-write", "signal: 11"),
+        ("abort", "signal: 6"),
+        ("exit", "42"),
+        ("exit-zero", "exit status: 0"),
+    ] {
+        let nested = format!("{{ master = \"corral\", bases = [\"exp3\", {}] }}", here(fault));
+        for base in [here(fault), nested] {
+            fs::write(dir.path().join("spec.toml"), spec(&base)).unwrap();
+            let ran = corral(dir.path(), &["run", "spec.toml", "--quiet"]);
+            refused(&ran, 1, &["ended without a word", how, "faulty/faulty runs in it", "isolate = true"]);
+        }
+    }
+    // Where nothing ends it, all is as it is without a parent: what is printed, and the exit codes.
+    fs::write(dir.path().join("spec.toml"), spec(&here("none"))).unwrap();
+    let fine = corral(dir.path(), &["run", "spec.toml", "--format", "csv", "--quiet"]);
+    assert_eq!((fine.status.code(), err(&fine)), (Some(0), String::new()));
+    assert_eq!(out(&fine).lines().count(), 1 + 2);
+    let wrong = corral(dir.path(), &["run", "spec.toml", "--set", "learner.0.bases.1.name=\"faulty/other\""]);
+    refused(&wrong, 2, &["unknown plugin base \"faulty/other\""]);
+    assert_eq!(err(&wrong).matches("error:").count(), 1, "{}", err(&wrong));
+}
+
+#[test]
+fn a_run_with_plugins_ends_when_it_is_told_to() {
+    let Some(dir) = user() else { return };
+    let text = spec("{ name = \"greedy/epsilon-greedy\", epsilon = 0.2 }")
+        .replace("rounds = 400", "rounds = 1000000000");
+    fs::write(dir.path().join("spec.toml"), text).unwrap();
+    for signal in ["TERM", "INT"] {
+        let mut run = Command::new(env!("CARGO_BIN_EXE_corral"))
+            .args(["run", "spec.toml", "--quiet", "--out", signal])
+            .current_dir(dir.path())
+            .env_remove("CORRAL_PLUGINS")
+            .stderr(std::process::Stdio::null())
+            .spawn()
+            .unwrap();
+        while !dir.path().join(signal).join("cells.partial.jsonl").exists() {
+            assert!(run.try_wait().unwrap().is_none());
+            std::thread::sleep(std::time::Duration::from_millis(10));
+        }
+        // To the parent alone: the child is told by it.
+        assert!(
+            Command::new("kill")
+                .args([&format!("-{signal}"), &run.id().to_string()])
+                .status()
+                .unwrap()
+                .success()
+        );
+        assert_eq!(run.wait().unwrap().code(), Some(130), "{signal}");
     }
 }
 
@@ -345,7 +412,10 @@ fn a_new_plugin_is_written_with_the_commands_that_build_it() {
     let wrote = corral(dir.path(), &["plugin", "new", "my-base"]);
     assert!(wrote.status.success(), "{}", err(&wrote));
     assert!(out(&wrote).contains("corral plugin check target/release/libmy_base.so"), "{}", out(&wrote));
+    assert!(out(&wrote).contains("--corral DIR"), "{}", out(&wrote));
     assert!(dir.path().join("my-base/src/lib.rs").exists());
+    let read_me = std::fs::read_to_string(dir.path().join("my-base/README.md")).unwrap();
+    assert!(read_me.contains("--corral DIR"), "{read_me}");
     let manifest = |name: &str| std::fs::read_to_string(dir.path().join(name).join("Cargo.toml")).unwrap();
     assert!(manifest("my-base").contains("corral-plugin-abi = \"0."), "{}", manifest("my-base"));
     // A checkout is named as it is seen from the plugin's folder.
@@ -365,6 +435,3 @@ fn a_new_plugin_is_written_with_the_commands_that_build_it() {
     assert_eq!(corral(dir.path(), &["plugin", "new", "my-base"]).status.code(), Some(2));
     assert_eq!(corral(dir.path(), &["plugin", "new", "My Base"]).status.code(), Some(2));
 }
-    assert!(out(&wrote).contains("--corral DIR"), "{}", out(&wrote));
-    let read_me = std::fs::read_to_string(dir.path().join("my-base/README.md")).unwrap();
-    assert!(read_me.contains("--corral DIR"), "{read_me}");

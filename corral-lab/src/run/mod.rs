@@ -13,5 +13,5 @@ pub use cell::{run_cell, run_cell_within, train};
 pub use corral_plugin_abi::host::Plugins;
 pub use drive::{Progress, Resources, RunError, Timings, check, check_telling, run};
 pub use estimate::{about, costs, estimate, in_words};
-pub use plugins::{FromPlugins, plugins_used};
+pub use plugins::{FromPlugins, plugins_here, plugins_used};
 pub use threads::in_threads;

@@ -28,7 +28,16 @@ pub struct Verdict {
     pub laws: Vec<(String, Result<String, String>)>,
 }
 
+/// What to do about a base that ends its process.
+pub const ISOLATE: &str =
+    "in a run, isolate = true in its table gives it a process of its own, so that it ends no other";
+
 impl Verdict {
+    /// Whether the base ended the process that a law ran in.
+    pub fn ends_processes(&self) -> bool {
+        self.laws.iter().any(|(_, law)| law.as_ref().is_err_and(|why| why.contains("its process ")))
+    }
+
     /// Whether every law is kept.
     pub fn holds(&self) -> bool {
         self.laws.iter().all(|(_, law)| law.is_ok())
