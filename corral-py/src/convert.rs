@@ -362,9 +362,13 @@ pub fn context(
         return Ok(offering(Context::shared(features, count), band, band.offer.to_vec()));
     };
     if row_features == 0 {
+        let rows =
+            "actions: a row for each, but this band was built without row_features: give a list of names";
+        Error::unless(!actions.is_instance_of::<PyDict>(), rows)?;
         return Ok(offering(Context::shared(features, count), band, listed(actions, band)?));
     }
-    if let Ok(dict) = actions.cast::<PyDict>() {
+    let labelled = labelled_rows(actions)?;
+    if let Some(dict) = labelled.as_ref().or(actions.cast::<PyDict>().ok()) {
         let (own, numbers, given) = offered(dict, band)?;
         let (rows, dim) = rows(&given).map_err(|e| e.of("actions"))?;
         let (context, _) = offering(Context::with_rows(features, rows, dim), band, numbers);
@@ -381,6 +385,25 @@ pub fn context(
         )));
     }
     Ok(offering(context, band, band.offer.to_vec()))
+}
+
+/// The rows of a data frame by the texts of its index, where it has such.
+fn labelled_rows<'py>(frame: &Bound<'py, PyAny>) -> Answer<Option<Bound<'py, PyDict>>> {
+    let py = frame.py();
+    let Some(index) = frame.getattr_opt(intern!(py, "index"))?.filter(|index| !index.is_callable()) else {
+        return Ok(None);
+    };
+    let labels = index.try_iter()?.collect::<PyResult<Vec<_>>>()?;
+    if !labels.iter().any(|label| label.is_instance_of::<PyString>()) {
+        return Ok(None);
+    }
+    let dict = PyDict::new(py);
+    let rows = py.import(intern!(py, "numpy"))?.call_method1(intern!(py, "asarray"), (frame,))?;
+    for (label, row) in labels.into_iter().zip(rows.try_iter()?) {
+        Error::unless(!dict.contains(&label)?, format_args!("actions: {label:?} is there twice"))?;
+        dict.set_item(label, row?)?;
+    }
+    Ok(Some(dict))
 }
 
 /// The context where these actions are offered, by number, and their names. Without numbers, or with the first ones, it is as it was.

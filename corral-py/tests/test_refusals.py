@@ -274,6 +274,25 @@ def test_features_of_every_kind_of_number_are_the_same(x):
     assert chosen(x) == chosen(np.array([1.0, 0.0, 1.0]))
 
 
+def test_the_rows_of_a_frame_are_those_of_the_actions_in_its_index():
+    pandas = pytest.importorskip("pandas")
+    rows = {"c": [1.0, 0.0], "a": [0.0, 1.0]}
+    new = lambda: corral.Band(["linucb", "epsilon-greedy"], actions=["a", "b", "c"], row_features=2, seed=1)
+    one, other = new(), new()
+    for _ in range(50):
+        d, e = one.choose(actions=pandas.DataFrame(rows.values(), index=list(rows))), other.choose(actions=rows)
+        assert (d.action, d.propensity) == (e.action, e.propensity) and d.action in rows
+        one.learn(d, reward=float(d.action == "c")), other.learn(e, reward=float(e.action == "c"))
+    for index, why in [(["c", "c"], "'c' is there twice"), (["c", "z"], 'unknown action "z"')]:
+        with pytest.raises(corral.CorralError, match=why):
+            one.choose(actions=pandas.DataFrame(rows.values(), index=index))
+    # Where nothing has names, places are all there is.
+    whole = np.random.default_rng(1).random((3, 2))
+    assert one.distribution(actions=pandas.DataFrame(whole)).tolist() == one.distribution(actions=whole).tolist()
+    with pytest.raises(corral.CorralError, match="without row_features: give a list of names"):
+        corral.Band(["ucb1"], actions=["a", "b"]).choose(actions={"a": [1], "b": [2]})
+
+
 @pytest.mark.parametrize("package", ["pandas", "polars"])
 def test_the_columns_of_a_frame_are_those_of_the_actions(package):
     frames = pytest.importorskip(package)
