@@ -10,7 +10,7 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use corral_core::Learner;
-use corral_plugin_abi::host::{Isolation, Policy, load_file};
+use corral_plugin_abi::host::{Isolation, LoadPolicy, load_file};
 use corral_plugin_abi::prelude::*;
 use criterion::Criterion;
 use rand::SeedableRng;
@@ -31,7 +31,7 @@ fn native() -> linear::Linear {
     linear::Linear::build(linear::LinearParams {}, &world()).expect("the world fits")
 }
 
-fn load(path: &Path, policy: &Policy) -> Boxed {
+fn load(path: &Path, policy: &LoadPolicy) -> Boxed {
     let loaded = load_file(path, policy).expect("the fixture loads");
     match loaded.build("linear", "", &world()).expect("the world fits") {
         Learner::Arms(base) => base,
@@ -45,7 +45,7 @@ fn homes(quick: bool, dir: &Path) -> Vec<(&'static str, Boxed)> {
     let build = ["build", "--locked", "-p", "corral-plugin-fixtures", "--example", "speed"];
     let rust = common::cargo(&common::workspace(), &[&build[..], profile].concat())["speed"].clone();
     let isolation = Isolation { time_limit: Duration::from_secs(20), ..Isolation::default() };
-    let apart = Policy { isolation, ..Policy::default() };
+    let apart = LoadPolicy { isolation, ..LoadPolicy::default() };
     let mut homes =
         vec![("boxed", Box::new(native()) as Boxed), ("loaded", load(&rust, &common::in_this_process()))];
     // As hard as cargo optimises the others.
@@ -57,7 +57,7 @@ fn homes(quick: bool, dir: &Path) -> Vec<(&'static str, Boxed)> {
     if let Some(path) = module(dir) {
         homes.push((
             "wasm",
-            load(&path, &Policy { wasm: Some(corral_plugin_wasm::open), ..Policy::default() }),
+            load(&path, &LoadPolicy { wasm: Some(corral_plugin_wasm::open), ..LoadPolicy::default() }),
         ));
     }
     homes.push(("isolated", load(&rust, &apart)));
