@@ -360,7 +360,8 @@ mod tests {
                     let kept = base.state.carried.among(&numbers).is_some();
                     carried += usize::from(kept);
                     let now = Now { offered: numbers.len(), ..base.now() };
-                    for place in 0..numbers.len() {
+                    let looked_at = if t < 20 || t % 19 == 0 { numbers.len() } else { 0 };
+                    for place in 0..looked_at {
                         let (p, _) = base.likelihood(&x, &Arm::at(place)).unwrap();
                         let part = params.part(&base.state, &now, &numbers).unwrap();
                         let (q, _) = params.likelihood(&part, &now, place).unwrap();

@@ -161,13 +161,20 @@ fn bands_under_every_master_leave_resting_arms_and_bad_newcomers_alone() {
     let bases = ["exp3", "tsallis-inf", "thompson", "ucb1"].map(Recipe::from).to_vec();
     let (means, rounds) = ([0.2, 0.5, 0.9], 4_000);
     let setup = Setup::arms(means.len(), Some(rounds));
+    let mut played = 0;
     for entry in masters::REGISTRY.entries() {
         let recipe = BandRecipe {
             master: MasterRecipe::named(entry.name),
             bases: bases.clone(),
             copies: Copies::Count(1),
         };
-        let Ok(mut band) = Assembler::new(&setup).band::<Arm>(&recipe) else { continue };
+        // The pacer wants costs, and its bands are of its own making.
+        let Some(mut band) =
+            Assembler::new(&setup).band::<Arm>(&recipe).ok().filter(|_| entry.name != "pacer")
+        else {
+            continue;
+        };
+        played += 1;
         let mut rng = Pcg64Dxsm::seed_from_u64(2);
         let (mut with_both, mut resting, mut newcomer) = (0.0, 0.0, 0.0);
         for t in 0..rounds {
@@ -204,4 +211,5 @@ fn bands_under_every_master_leave_resting_arms_and_bad_newcomers_alone() {
         assert!(resting < 0.25 * with_both, "{}: the resting arm in {resting} of {with_both}", entry.name);
         assert!(newcomer < 0.15, "{}: the newcomer in {newcomer} of its rounds", entry.name);
     }
+    assert!(played > 20, "{played} masters");
 }
