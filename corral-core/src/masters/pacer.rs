@@ -293,8 +293,10 @@ mod tests {
     fn costs_that_are_late_are_expected() {
         let mut master = pacer(0.01);
         // An action of 20 and one of 1, ten budgets and half of one.
-        (master.chose(0), master.paid(0, Some(20.0)));
-        (master.chose(1), master.paid(1, Some(1.0)));
+        master.chose(0);
+        master.paid(0, Some(20.0));
+        master.chose(1);
+        master.paid(1, Some(1.0));
         let debt = |master: &Pacer| master.rule().debt;
         assert_eq!(debt(&master), 8.5);
         (0..10).for_each(|_| master.chose(0));
