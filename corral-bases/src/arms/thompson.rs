@@ -339,8 +339,9 @@ mod tests {
     /// probabilities those that are computed afresh. The offer stays, changes now and then, or in every round.
     #[test]
     fn what_is_carried_for_an_offer_is_that_of_the_offered_arms() {
+        type Mask = fn(usize) -> u32;
         let pick = |mask: u32| (0..6).filter(|arm| mask >> arm & 1 == 1).collect::<Vec<u32>>();
-        let offers: [(fn(usize) -> u32, bool); 4] = [
+        let offers: [(Mask, bool); 4] = [
             (|_| 0b01_1111, true),
             (|t| if t < 400 { 0b11_0101 } else { 0b11_1110 }, true),
             (|t| if t % 50 < 10 { 0b11_1111 } else { 0b10_1101 }, true),
@@ -372,8 +373,12 @@ mod tests {
                     let made = base.propose(&x, &mut rng).unwrap();
                     assert_eq!((made.decision, &made.memo), (afresh.decision, &afresh.memo), "round {t}");
                     let number = x.number(made.decision.index());
-                    base.learn(&x, &made, Feedback::plain(f64::from((t + number) % (number + 2) == 0)))
-                        .unwrap();
+                    base.learn(
+                        &x,
+                        &made,
+                        Feedback::plain(f64::from((t + number).is_multiple_of(number + 2))),
+                    )
+                    .unwrap();
                     if t % 97 == 0 {
                         let saved = Base::<Context, Arm>::save(&base);
                         base = params.clone().build(&Setup::arms(6, None)).unwrap();
