@@ -206,7 +206,7 @@ mod tests {
             [[learner]]
             master = "uniform"
             [[learner]]
-            master = "ed2rb"
+            master = "arbe"
             [[learner]]
             alone = "x"
             "#,
@@ -249,7 +249,7 @@ mod tests {
         let found = ranks(&spec, &cells, &[]);
         let names: Vec<&str> = found.iter().map(|r| r.label.as_str()).collect();
         assert_eq!(names, ["corral", "exp3", "uniform"]);
-        assert_eq!(unranked(&spec), ["ed2rb"]);
+        assert_eq!(unranked(&spec), ["arbe"]);
         assert!((found[0].mean - 4.0 / 3.0).abs() < 1e-12 && (found[2].mean - 3.0).abs() < 1e-12);
         assert_eq!(found[0].by_band, [("x".to_owned(), 1.0), ("y".to_owned(), 2.0)]);
         assert_eq!((found[0].near_best, found[0].worlds), (2, 3));
