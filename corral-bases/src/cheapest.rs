@@ -18,7 +18,7 @@ struct Costs {
     last: u64,
 }
 
-/// Follows the least mean cost. See the [module](self).
+/// Follows the least mean cost.
 #[derive(Debug, Clone)]
 pub struct Cheapest {
     per_round: f64,

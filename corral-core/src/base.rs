@@ -156,7 +156,7 @@ pub trait BaseExtra<X: ?Sized, D>: Base<X, D> {
     /// depend on it.
     fn share(&mut self, _commons: &mut Commons) {}
 
-    /// Whether it learns from what decisions cost: an ensemble refuses a [cost](Feedback::with_cost) that nobody in it asks for.
+    /// Whether it learns from what decisions cost: an ensemble refuses a [cost](Feedback::with_cost) that neither its master nor a base asks for.
     fn takes_cost(&mut self) -> bool {
         false
     }

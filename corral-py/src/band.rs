@@ -248,7 +248,7 @@ impl Band {
     /// loss : float, optional
     ///     In [0, 1]; one of the two.
     /// cost : float, optional
-    ///     What it cost in money, where the band has a budget. Alone where nobody rated the decision: it was paid for all the same.
+    ///     What it cost in money, where the band has a budget. Alone where the decision was not rated: it was paid for all the same.
     /// client : str, optional
     ///     Whose it is, where the band has a quota; beyond that, the decision is settled and nothing is learned of it.
     #[pyo3(signature = (decision, *, reward = None, loss = None, cost = None, client = None))]
@@ -308,7 +308,7 @@ impl Band {
     /// losses : array_like, optional
     ///     Or a loss for each, in [0, 1].
     /// costs : array_like, optional
-    ///     What each cost in money, where the band has a budget; alone where nobody rated them.
+    ///     What each cost in money, where the band has a budget; alone where they were not rated.
     /// clients : list of str, optional
     ///     Whose they are, where the band has a quota.
     #[pyo3(signature = (decisions, *, rewards = None, losses = None, costs = None, clients = None))]

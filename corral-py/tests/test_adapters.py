@@ -176,7 +176,7 @@ def test_river_updates_may_come_late_and_in_any_order():
     for arm in reversed(pulled):
         policy.update(arm, float(arm == "a"))
     assert set(pulled) == {"a", "b"} and learned(policy) == 20
-    policy.update("a", 1.0)  # nobody pulled it
+    policy.update("a", 1.0)  # it was not pulled
     assert learned(policy) == 20
     with pytest.raises(corral.CorralError, match="0, 1"):
         policy.update(policy.pull(["a", "b"]), 3.0)
@@ -186,7 +186,7 @@ def test_river_updates_may_come_late_and_in_any_order():
     pulled = [contextual.pull(["a", "b"], context=x) for x in contexts]
     for arm, x in reversed(list(zip(pulled, contexts))):
         contextual.update(arm, x, 1.0)
-    contextual.update(pulled[0], {"u": 7.0, "v": 1.0}, 1.0)  # nobody pulled it with that context
+    contextual.update(pulled[0], {"u": 7.0, "v": 1.0}, 1.0)  # it was not pulled with that context
     assert learned(contextual) == 20
     with pytest.raises(corral.CorralError, match="has no 'v'"):
         contextual.pull(["a", "b"], context={"u": 1.0})

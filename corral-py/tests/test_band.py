@@ -456,7 +456,7 @@ def test_a_budget_is_kept_and_costs_are_asked_for(tmp_path):
     before = band.metrics()["spending"]
     band.learn_many(many, rewards=[1.0, 0.0, 1.0], costs=[1.0, 2.0, 0.5])
     assert all(d.learned for d in many) and band.metrics()["spending"] != before
-    # What nobody rated was paid for, and what nobody says the cost of is expected to cost what it did before.
+    # What was not rated was paid for, and a decision without a cost is expected to cost what it did before.
     rounds = band.metrics()["spending"]["rounds"]
     band.learn(band.choose(), cost=0.002)
     band.learn_many([band.choose(), band.choose()], costs=[0.001, 0.002])
@@ -481,7 +481,7 @@ def test_a_doubt_has_the_experience_that_it_doubts():
     assert 130 <= first.count(0) <= 175
 
 
-def test_costs_that_nobody_asks_for_are_refused():
+def test_costs_without_a_budget_are_refused():
     band = corral.Band(["ucb1"], actions=2, seed=1)
     d = band.choose()
     for said in [{"reward": 1.0, "cost": 3.0}, {"cost": 3.0}]:

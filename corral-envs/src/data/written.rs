@@ -35,7 +35,7 @@ pub fn styles(
                 let name = &first.columns[column];
                 let (more, ways, fix) = match open {
                     true => (beside.as_str(), WAYS, likely.clone()),
-                    // Categories would not be what the column says: nobody but its author knows.
+                    // Categories would not be what the column says: only its author knows.
                     false => (
                         "",
                         "write them alike, or name the column in `categorical` or `ignore`",

@@ -82,7 +82,7 @@ fn columns_that_are_probably_no_features_are_asked() {
         let told = of("a.csv", &text, "").unwrap().about().table.unwrap().warnings().join("\n");
         assert!(told.contains("column \"v\" counts the rows"), "{told}");
     }
-    // Numbers that are none of that.
+    // Numbers that are neither.
     for cell in [&|i: usize| (i * i % 53).to_string() as String, &|i: usize| format!("{}.25", i * 31 % 120)]
         as [&dyn Fn(usize) -> String; 2]
     {

@@ -53,7 +53,7 @@ def kept(frame: Any) -> str:
 
 
 def _folder() -> Path:
-    """The user's, which nobody else may write to."""
+    """The user's own, which no other user may write to."""
     folder = Path(tempfile.gettempdir()) / f"corral-frames-{os.getuid()}"
     folder.mkdir(mode=0o700, exist_ok=True)
     found = folder.lstat()

@@ -154,7 +154,7 @@ class BandRouting(CustomRoutingStrategyBase):
         return frozenset(actions if isinstance(actions, list) else ())
 
     def _learn(self, decision: Decision[str] | Choice, reward: Callable[[], float]) -> None:
-        """Learns a reward. LiteLLM tells nobody what a callback raises, so it is logged here: the first one with its traceback."""
+        """Learns a reward. LiteLLM hides what a callback raises, so it is logged here: the first one with its traceback."""
         try:
             self.band.learn(decision, reward=reward())  # type: ignore[arg-type]
         except Exception as error:
