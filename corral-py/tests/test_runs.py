@@ -98,7 +98,7 @@ def test_a_run_goes_on_from_its_folder(tmp_path):
     told = []
     again = corral.run(SPEC, out=tmp_path / "kept", progress=lambda done, total: told.append((done, total)))
     assert (first.cells()["regret"] == again.cells()["regret"]).all()
-    assert told[-1] == (3600, 3600)
+    assert told[-1] == (4800, 4800)
 
 
 def test_what_cannot_be_run_says_why(tmp_path):
@@ -123,7 +123,7 @@ def test_what_cannot_be_run_says_why(tmp_path):
 def test_a_bar_shows_how_far_a_run_is(capsys):
     corral.run({**SPEC, "rounds": 200_000, "claim": []}, progress=True)
     shown = capsys.readouterr().err
-    assert "of 1800000 rounds" in shown and "█" in shown and shown.endswith("\r")
+    assert "of 2400000 rounds" in shown and "█" in shown and shown.endswith("\r")
     corral.run(SPEC)
     assert capsys.readouterr().err == ""
 
